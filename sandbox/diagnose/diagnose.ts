@@ -6,6 +6,7 @@ import {
 } from 'tix-webhooks'
 import { type HeaderForm, readHeader } from './header-form.js'
 import { findNeighbour } from './neighbours.js'
+import { ignored, sayOtherSchemes } from './other-schemes.js'
 import { foreignHash, spellingsOf } from './spelling.js'
 
 /** A delivery that was kept, and what it should be verified by. */
@@ -65,7 +66,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   try {
     const { signedAt } = await verify(signature)
     const ageSeconds = Math.floor((now() - signedAt.getTime()) / 1000)
-    return { valid: true, signedAt, ageSeconds, findings: form.findings }
+    return { valid: true, signedAt, ageSeconds, findings: [...form.findings, ...form.others.map(ignored)] }
   } catch (error) {
     if (!(error instanceof WebhookVerificationError)) throw error
     const { code, message: reason } = error
@@ -98,10 +99,14 @@ function whyUnusable(secret: string): string | undefined {
 async function mismatched(form: HeaderForm, options: DiagnoseOptions): Promise<string[]> {
   const { secret, body, signature = {} } = options
   const spellings = form.signatures.flatMap(spellingsOf)
-  const neighbour = findNeighbour({ secret, body, signature, spellings, t: form.t })
-  if (neighbour !== undefined) return [neighbour]
+  const { t } = form
+  const neighbour = findNeighbour({ secret, body, signature, spellings, t })
+  const hasV1 = form.signatures.length > 0
+  const others = await sayOtherSchemes(form.others, { secret, body, t, signature, hasV1 })
+  if (neighbour !== undefined) return [neighbour, ...others]
   const hashes = form.signatures.flatMap((one) => foreignHash(spellingsOf(one)[0]) ?? [])
   return [
+    ...others,
     ...form.signatures.flatMap(cutOff),
     ...hashes.map(
       (hash) =>

@@ -1,3 +1,5 @@
+import { type OtherScheme, otherSchemes } from './other-schemes.js'
+
 /** A signature header, and the faults of its form. */
 export interface HeaderForm {
   /** The value, without quotes, a name or blanks that were copied with it. */
@@ -8,6 +10,8 @@ export interface HeaderForm {
   readonly t: string
   /** All parts that may be signatures. */
   readonly signatures: readonly string[]
+  /** Those of schemes that no receiver accepts. */
+  readonly others: readonly OtherScheme[]
 }
 
 /** Headers of other services: their form, and what these sign. */
@@ -39,7 +43,12 @@ export function readHeader(given: string, headerName: string): HeaderForm {
   }
   const unquoted = value.replace(/^(["'])(.*)\1$/s, '$2')
   if (unquoted !== value) findings.push('The header was given in quotes: they were ignored.')
-  return { value: unquoted, t: timeOf(unquoted), ...signaturesOf(unquoted, findings) }
+  return {
+    value: unquoted,
+    t: timeOf(unquoted),
+    others: otherSchemes(unquoted),
+    ...signaturesOf(unquoted, findings),
+  }
 }
 
 function timeOf(value: string): string {

@@ -18,6 +18,8 @@ export interface AttemptsParts {
   readonly signature: SignatureOptions
   readonly signingNow: () => number
   readonly timeoutMs: number
+  /** Throws if an endpoint cannot have this URL. */
+  readonly checkUrl: (url: string) => void
 }
 
 /** A request of a scenario, sent as it is. */
@@ -116,7 +118,7 @@ export class Attempts {
   }
 
   async #attempt(tracked: Tracked, sending: Sending): Promise<Attempt> {
-    const { clock, random, timeoutMs } = this.#parts
+    const { clock, random, timeoutMs, checkUrl } = this.#parts
     const { url, secrets, headers, body, transport, signal, ...about } = sending
     tracked.begun += 1
     const begun = {
@@ -138,7 +140,7 @@ export class Attempts {
       ...(transport && { transport }),
     })
     const durationMs = Math.round((performance.now() - startMs) * 10) / 10
-    const hint = hintFor({ url, secrets, timeoutMs }, result)
+    const hint = hintFor({ url, secrets, timeoutMs, checkUrl }, result)
     return {
       ...begun,
       ...(result.error === undefined ? { response: result.response } : { error: result.error }),

@@ -1,6 +1,8 @@
 import { firstWords } from '../lib/first-words.js'
 import { isSuccessStatus } from '../lib/is-success-status.js'
+import { messageOf } from '../lib/message-of.js'
 import { isParked, outcomeOf } from '../lib/outcome-of.js'
+import { checkDestination } from './network/address-rules.js'
 import type { SendResult } from './network/send.js'
 
 /** The request that failed. */
@@ -9,6 +11,8 @@ export interface Tried {
   /** The newest first. */
   readonly secrets: readonly string[]
   readonly timeoutMs: number
+  /** Throws if an endpoint cannot have this URL. Default: public addresses are allowed. */
+  readonly checkUrl?: (url: string) => void
 }
 
 /** The advice for a failure, or for an event that was parked; undefined if there was neither. */
@@ -31,17 +35,13 @@ export function hintForParked(answer: {
 }
 
 function hintForStatus(
-  { url }: Tried,
+  tried: Tried,
   answer: NonNullable<SendResult['response']>,
   location: string | undefined,
 ): string {
   const { status, body } = answer
-  const { pathname } = new URL(url)
-  if (status < 400) {
-    const target =
-      location !== undefined && URL.canParse(location, url) ? new URL(location, url).href : 'its target'
-    return `Redirects are not followed: set the endpoint's URL to ${target}.`
-  }
+  const { pathname } = new URL(tried.url)
+  if (status < 400) return hintForRedirect(tried, location)
   switch (status) {
     case 404:
       return `Nothing is served at ${pathname}: is that the path of your receiver?`
@@ -68,6 +68,23 @@ function hintForStatus(
 function reasonIn(answer: NonNullable<SendResult['response']>): string {
   const words = outcomeOf(answer.body) === undefined ? firstWords(answer) : undefined
   return words === undefined ? 'its log has the reason' : `“${words}”`
+}
+
+function hintForRedirect({ url, checkUrl = checkAnywhere }: Tried, location: string | undefined): string {
+  if (location === undefined || !URL.canParse(location, url)) {
+    return "Redirects are not followed: set the endpoint's URL to its target."
+  }
+  const { href } = new URL(location, url)
+  try {
+    checkUrl(href)
+    return `Redirects are not followed: set the endpoint's URL to ${href}.`
+  } catch (refusal) {
+    return `Redirects are not followed, and the target of this one cannot be the endpoint's URL. ${messageOf(refusal)}`
+  }
+}
+
+function checkAnywhere(url: string): void {
+  checkDestination(url, { allowPublic: true })
 }
 
 /** The log has nothing about a retry that the handler asked for, nor about one that is not a fault. */

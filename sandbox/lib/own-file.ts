@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { messageOf } from './message-of.js'
 
 // Windows has neither of the two.
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
@@ -68,8 +69,14 @@ export function replaceOwnFile(path: string, text: string): void {
     renameSync(temporary, path)
   } catch (error) {
     rmSync(temporary, { force: true })
-    throw error
+    throw withOwnName(error, temporary, path)
   }
+}
+
+/** The error with the name of the file that the user knows, and not the temporary one. */
+function withOwnName(error: unknown, temporary: string, path: string): Error {
+  // The message of a renaming has both: rename 'TEMPORARY' -> 'FILE'.
+  return new Error(messageOf(error).replace(`'${temporary}' -> `, '').replaceAll(temporary, path))
 }
 
 /** Removes what a process left beside the file that was killed while it wrote it. What cannot be removed stays. */

@@ -11,7 +11,7 @@ import { type AnyOptions, makeEvent } from '../deliveries/sample-event.js'
 import { MAX_SEED } from '../deliveries/samples.js'
 import { type SignedBody, type SigningOptions, signedBody } from '../deliveries/signed-delivery.js'
 import { type TestDelivery, testDelivery } from '../deliveries/test-delivery.js'
-import { unknownEvents } from './refused-parts.js'
+import { type SampleSeed, unknownEvents } from './refused-parts.js'
 
 /** The options of your receiver that its scenarios depend on: how a delivery is signed, and how old a signature may be. */
 export interface ScenarioOptions extends Pick<SigningOptions, 'secret' | 'signature' | 'now'> {
@@ -72,12 +72,12 @@ export async function sampleFixture(
   if (kind === 'order.created') checkDistinct(options)
   const { data, exact = false, seed, only, ...signing } = options
   let made = 0
-  const event = (): string => {
-    // Each event has a seed of its own.
-    const own = typeof seed === 'number' ? { seed: (seed + made++) % (MAX_SEED + 1) } : { seed }
-    return JSON.stringify(makeEvent(kind, { ...(data !== undefined && { data }), exact, ...own }))
-  }
-  return createFixture(kind, event, { ...signing, seed })
+  // Each event has a seed of its own.
+  const nextSeed = (): SampleSeed =>
+    typeof seed === 'number' ? { seed: (seed + made++) % (MAX_SEED + 1) } : { seed }
+  const event = (): string =>
+    JSON.stringify(makeEvent(kind, { ...(data !== undefined && { data }), exact, ...nextSeed() }))
+  return createFixture(kind, event, signing, nextSeed)
 }
 
 /** An order is deduplicated by its id, so scenarios that share one would be duplicates of each other. */
@@ -89,14 +89,16 @@ function checkDistinct({ data }: { data?: unknown }): void {
 
 /**
  * @param event returns the JSON of a genuine event of the kind
+ * @param nextSeed returns the seed of another sample at each call
  * @throws TypeError when an option is invalid
  */
 export async function createFixture(
   kind: string,
   event: () => string,
-  options: ScenarioSigning & { readonly seed?: number | undefined },
+  options: ScenarioSigning,
+  nextSeed: () => SampleSeed = () => ({}),
 ): Promise<Fixture> {
-  const { secret, signature, now, seed, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options
+  const { secret, signature, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options
   const clock = checkedClock(now, systemClock)
   const signing: SigningOptions = { secret, now: clock, ...(signature && { signature }) }
   const { header: headerName } = signatureScheme(signature)
@@ -117,7 +119,7 @@ export async function createFixture(
       return awaited
     },
     unknown() {
-      unknown ??= unknownEvents(kind, seed)
+      unknown ??= unknownEvents(kind, nextSeed)
       return unknown
     },
     sign: (body, other = secret) => signedBody(body, { ...signing, secret: other }),

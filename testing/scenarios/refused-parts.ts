@@ -1,8 +1,14 @@
-import type { Secret, Secrets } from '../../src/index.js'
-import { makeEvent } from '../deliveries/sample-event.js'
+import type { Envelope, Secret, Secrets } from '../../src/index.js'
+import { type AnyOptions, makeEvent } from '../deliveries/sample-event.js'
 
-/** Almost well-formed headers: to a parser that reads the number in `t` leniently, the signature is valid. */
-export function malformedHeaders(header: string): string[] {
+/** The seed of a sample: none for a sample that no other process makes. */
+export type SampleSeed = Pick<AnyOptions, 'seed'>
+
+/**
+ * Almost well-formed headers: to a parser that reads the number in `t` leniently, the signature is valid. Those with two `t` are so to
+ * one that reads either of them; and a stale one with another `t` that is fresh, to one that judges the age by that.
+ */
+export function malformedHeaders(header: string, stale: string): string[] {
   const [t = '', v1 = ''] = header.split(',')
   const digits = t.slice('t='.length)
   return [
@@ -18,6 +24,8 @@ export function malformedHeaders(header: string): string[] {
     `t=${digits}x,${v1}`,
     `t=1,${header}`,
     `${header},t=1`,
+    `${t},${stale}`,
+    `${stale},${t}`,
   ]
 }
 
@@ -39,29 +47,42 @@ export function tamperedBodies(body: string): string[] {
   ]
 }
 
-/** Bodies of JSON that lack a part of an event, or have another type in its place. */
-export function notEnvelopes(kind: string): string[] {
-  const created_at = '2026-05-17T14:02:11Z'
+/**
+ * Bodies of JSON that lack a part of an event, or have another type in its place.
+ *
+ * @param next returns another event at each call: to a receiver that knows one of them, the others are no duplicates
+ */
+export function notEnvelopes(next: () => Envelope<string, unknown>): string[] {
   return [
     null,
     [],
     'text',
     {},
-    { created_at, data: {} },
-    { type: '', created_at, data: {} },
-    { type: kind, data: {} },
-    { type: kind, created_at },
-    { type: kind, created_at, data: [] },
+    { ...next(), type: undefined },
+    { ...next(), type: '' },
+    { ...next(), created_at: undefined },
+    { ...next(), data: undefined },
+    { ...next(), data: [] },
   ].map((value) => JSON.stringify(value))
 }
 
-/** The bodies of events of kinds without a handler. */
-export function unknownEvents(kind: string, seed?: number): [string, string] {
+/**
+ * The bodies of events of kinds without a handler. Each has an id where receivers look for one: to those that remember ids before they
+ * look at the kind, it is new.
+ *
+ * @param nextSeed returns the seed of another sample at each call
+ */
+export function unknownEvents(kind: string, nextSeed: () => SampleSeed): [string, string] {
+  const known = kind.startsWith('event.') ? 'event.published' : 'order.created'
+  const unknown = (type: string, note: object = {}): string => {
+    const event = makeEvent(known, nextSeed())
+    return JSON.stringify({ ...event, type, data: { ...(event.data as object), ...note } })
+  }
   return [
     // Characters of several bytes, one of them combined: the signature is valid only over the exact bytes.
-    JSON.stringify(makeEvent(`${kind}.unheard_of`, { seed, data: { note: 'Zoe\u0308, 2 × 18 €' } })),
+    unknown(`${kind}.unheard_of`, { note: 'Zoe\u0308, 2 × 18 €' }),
     // Every object inherits a method of this name: handlers must be looked up among own properties.
-    JSON.stringify(makeEvent('__defineGetter__', { seed, data: {} })),
+    unknown('__defineGetter__'),
   ]
 }
 

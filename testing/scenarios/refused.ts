@@ -23,9 +23,10 @@ export const REFUSED: readonly ScenarioEntry[] = [
   refused('malformed', {
     name: 'malformed-header',
     description: 'Almost valid signature headers: finds receivers that parse t or v1 leniently.',
-    async make({ sign, event, withHeader }) {
+    async make({ sign, signIn, event, withHeader, pastSeconds }) {
       const genuine = await sign(event())
-      return malformedHeaders(genuine.header).map((header) => withHeader(genuine, header))
+      const stale = await signIn(-pastSeconds, genuine)
+      return malformedHeaders(genuine.header, stale.header).map((header) => withHeader(genuine, header))
     },
   }),
   refused('unauthenticated', {
@@ -105,13 +106,13 @@ export const UNUSABLE: readonly ScenarioEntry[] = [
     name: 'not-json',
     description:
       'Signed, but not JSON: finds receivers that acknowledge what they cannot read, so that it is lost.',
-    make: ({ sign }) => Promise.all(['', 'not JSON', '{"type":'].map((body) => sign(body))),
+    make: ({ sign, event }) => Promise.all(['', 'not JSON', event().slice(0, -1)].map((body) => sign(body))),
   }),
   unusable({
     name: 'not-an-envelope',
     description:
       'Signed JSON without the type, date or data of an event: finds receivers that take it for a kind that they need not handle.',
-    make: ({ sign, kind }) => Promise.all(notEnvelopes(kind).map((body) => sign(body))),
+    make: ({ sign, event }) => Promise.all(notEnvelopes(() => JSON.parse(event())).map((body) => sign(body))),
   }),
 ]
 

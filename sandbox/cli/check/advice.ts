@@ -33,7 +33,7 @@ export const ADVICE: Readonly<Record<ScenarioName, string>> = {
   'empty-body': 'Verify an empty body like any other: it is not a ping.',
   'not-json':
     'Answer 5xx to an authentic body that you cannot read: the service retries for 72 hours, so you can still fix it.',
-  'not-an-envelope': 'Answer 5xx to an authentic body without type or data: a 2xx means that it was handled.',
+  'not-an-envelope': 'Answer 5xx to an authentic body that is no event: a 2xx means that it was handled.',
   duplicate: 'Answer 2xx to an event that was handled before: the service retries until you do.',
   'concurrent-burst':
     'Record an event before you handle it, in one atomic step, and answer 2xx or 503 to copies that arrive meanwhile.',

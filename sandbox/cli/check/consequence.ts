@@ -8,12 +8,13 @@ export const CONSEQUENCES = {
   loses_events: 'it loses events',
   crashes: 'a single request can stop it',
   retries_in_vain: 'the service retries in vain',
+  lenient: 'lenient, but nobody can send it without the secret',
   harmless: 'harmless',
 } as const
 
 /**
- * The consequence of a fault. `harmless`: the status differs from the usual one, and nothing follows from that; `undecided`: the
- * answers do not show one.
+ * The consequence of a fault. `lenient`: what it accepts should be refused, but is no attack; `harmless`: the status differs from the
+ * usual one, and nothing follows from that; `undecided`: the answers do not show one.
  */
 export type Consequence = keyof typeof CONSEQUENCES | 'undecided'
 
@@ -32,12 +33,11 @@ export function ofAcceptance({ name, verdict }: Scenario): Consequence {
 }
 
 /**
- * The consequence of a wrong status that is no 2xx.
+ * The consequence of a refusal where a 2xx is due.
  *
  * @param isKept whether each event was accepted at another of its deliveries: then nothing is lost
  */
 export function ofRefusal({ verdict }: Scenario, isKept: boolean): Consequence {
-  if (verdict === 'forged') return 'harmless'
   return isKept || verdict === 'unknown' ? 'retries_in_vain' : 'loses_events'
 }
 

@@ -1,6 +1,6 @@
 import type { ScenarioInfo } from 'tix-webhooks/testing'
 import { isSuccessStatus } from '../../internal.js'
-import { REFUSED } from './judge.js'
+import { REFUSED } from './probed.js'
 
 /** How to judge a receiver that does not accept a genuine delivery. */
 export interface FailingHandler {

@@ -6,8 +6,10 @@ import type { AfterSilence } from './consequence.js'
 import { type FailingHandler, failingHandler } from './failing-handler.js'
 import { type Judgement, judge } from './judge.js'
 import { type Probe, type ProbeName, planned, playsRetriedFailure, type Wanted } from './plan.js'
+import { repeatsTime } from './repeated-time.js'
 import { RETRIED_FAILURE, retriedFailure } from './retried-failure.js'
 import { scenarioForAnyReceiver } from './scenario-deliveries.js'
+import { type WrongDelivery, wrongDelivery } from './wrong-delivery.js'
 
 /** The options of a probe. */
 export interface ProbeOptions extends Wanted {
@@ -25,12 +27,14 @@ export interface ProbeOptions extends Wanted {
 }
 
 /** The result of one probe. Its fault and the consequence are absent if it passed. */
-export interface ProbeResult extends Judgement {
+export interface ProbeResult extends Omit<Judgement, 'at'> {
   readonly name: ProbeName
   /** The delivery that was sent, and the fault that it finds. */
   readonly description: string
   /** The status of each answer, with `parked` if it was, or why there was none, in the order of the deliveries; it is stopped where none comes. */
   readonly got: readonly string[]
+  /** The deliveries that were answered wrongly. Absent if it passed, and where nothing listens any more. */
+  readonly wrong?: readonly WrongDelivery[]
 }
 
 /** A scenario that was played. */
@@ -142,43 +146,57 @@ async function play(
 ): Promise<Played> {
   const { secret, signature, toleranceSeconds } = options
   const timeoutMs = timeoutMsOf(options)
-  const { deliveries, deliver } = await scenarioForAnyReceiver(scenario.name, {
-    body: IN_PIECES.includes(scenario.name) ? event.makeToCut : event.make,
+  const verifying = {
     secret,
     ...(signature && { signature }),
     ...(toleranceSeconds !== undefined && { toleranceSeconds }),
-  })
-  const results: SendResult[] = []
-  const send = senderTo(url, options)
-  const sendOne = async (delivery: ScenarioDelivery): Promise<void> => {
-    // Waiting for a receiver that hangs or is gone once is enough.
-    if (!scenario.isBurst && results.some(({ error }) => error !== undefined)) return
-    results.push(await send(delivery))
   }
-  await deliver(sendOne)
+  const { deliveries, deliver } = await scenarioForAnyReceiver(scenario.name, {
+    body: IN_PIECES.includes(scenario.name) ? event.makeToCut : event.make,
+    ...verifying,
+  })
+  const send = senderTo(url, options)
+  let isSilent = false
+  const sendOne = async (delivery: ScenarioDelivery): Promise<SendResult | undefined> => {
+    // Waiting for a receiver that hangs or is gone once is enough.
+    if (!scenario.isBurst && isSilent) return undefined
+    const result = await send(delivery)
+    isSilent ||= result.error !== undefined
+    return result
+  }
+  const results = (await deliver(sendOne)).filter((result) => result !== undefined)
   const { name, description } = scenario
   const got = results.map(answerText)
-  const isOneOrder = options.data !== undefined
   const mustBeRefused = scenario.verdict === 'forged' || scenario.verdict === 'unusable'
-  const isSilent = results.some(({ error }) => error !== undefined && error.code !== 'ECONNREFUSED')
-  const judgement = judge(
+  const hangs = results.some(({ error }) => error !== undefined && error.code !== 'ECONNREFUSED')
+  const { at = [], ...judgement } = judge(
     {
       scenario,
       url,
       timeoutMs,
       secret,
-      isOneOrder,
+      isOneOrder: options.data !== undefined,
       failsWith: known.failing?.status,
       bodies: deliveries.map(({ body }) => body),
-      afterSilence: mustBeRefused && isSilent ? await known.afterSilence?.() : undefined,
+      repeatsTime: await Promise.all(deliveries.map((delivery) => repeatsTime(delivery, verifying))),
+      afterSilence: mustBeRefused && hangs ? await known.afterSilence?.() : undefined,
     },
     results,
   )
   const note = judgement.passed
     ? (judgement.note ?? LIMITS_OF_A_PASS[name]?.(idIn(deliveries[0]?.body)))
     : undefined
+  const wrong = at.map((index) => wrongDelivery(deliveries, index, got[index] ?? ''))
   const status = results[0]?.response?.status
-  return { name, description, got, ...judgement, ...(note !== undefined && { note }), status }
+  return {
+    name,
+    description,
+    got,
+    ...judgement,
+    ...(note !== undefined && { note }),
+    ...(wrong.length > 0 && { wrong }),
+    status,
+  }
 }
 
 /** Sends deliveries to the receiver. */
@@ -204,8 +222,8 @@ function idIn(body = '{}'): string {
   return typeof id === 'string' ? id : 'it'
 }
 
-/** It answered before, so an earlier delivery probably crashed it. */
-function gone(result: ProbeResult, before: ProbeName | undefined): ProbeResult {
+/** It answered before, so an earlier delivery probably crashed it, and this one did not arrive. */
+function gone({ wrong: _, ...result }: ProbeResult, before: ProbeName | undefined): ProbeResult {
   const cause = before === undefined ? '' : `, maybe by ${before}`
   const advice = `Nothing listens there any more: the receiver crashed${cause}. Its log has the reason; nothing else was tried.`
   return { ...result, advice, consequence: 'crashes' }

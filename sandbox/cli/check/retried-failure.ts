@@ -2,6 +2,8 @@ import { makeScenario, type ScenarioDelivery, type ScenarioSource } from 'tix-we
 import { answerText, isParked, isSuccessStatus, type SendResult } from '../../internal.js'
 import { madeUpEvent } from '../send/made-up-events.js'
 import type { Judgement } from './judge.js'
+import { TOO_MANY_REQUESTS } from './probed.js'
+import { type WrongDelivery, wrongDelivery } from './wrong-delivery.js'
 
 /** A probe that is no scenario: whether there is a second delivery depends on the answer to the first. */
 export const RETRIED_FAILURE = {
@@ -23,9 +25,6 @@ const LACKING: readonly Lacking[] = [
 
 const EXPECTED = 'the retry of an event that failed is not answered as a duplicate'
 
-/** It says nothing about the event. */
-const TOO_MANY_REQUESTS = 429
-
 /** A receiver, as this probe uses it. */
 export interface Retrying {
   readonly signing: Omit<ScenarioSource, 'body'>
@@ -34,11 +33,17 @@ export interface Retrying {
   isUp(): Promise<boolean>
 }
 
+/** Its result. */
+export interface Retried extends Omit<Judgement, 'at'> {
+  readonly got: readonly string[]
+  readonly wrong?: readonly WrongDelivery[]
+}
+
 /**
  * Delivers orders that lack something, each again if it fails, until a retry is answered like a duplicate. Nothing else is proof: an
  * order that is refused, or fails twice, may not have reached the mark.
  */
-export async function retriedFailure(receiver: Retrying): Promise<Judgement & { got: readonly string[] }> {
+export async function retriedFailure(receiver: Retrying): Promise<Retried> {
   const tried: Answers[] = []
   const toDuplicate = once(() => answerToDuplicate(receiver))
   for (const lacking of LACKING) {
@@ -54,9 +59,18 @@ export async function retriedFailure(receiver: Retrying): Promise<Judgement & { 
   return { passed: true, expected: EXPECTED, got: tried.flatMap(gotOf), note: unseen(tried) }
 }
 
-type Answers = readonly SendResult[]
+type Answer = SendResult & { readonly delivery: ScenarioDelivery }
+
+/** The answers to an order that was delivered, once or twice. */
+type Answers = readonly Answer[]
 
 const gotOf = (answers: Answers): string[] => answers.map(answerText)
+
+/** The last delivery of an order. */
+function lastOf(answers: Answers): WrongDelivery {
+  const deliveries = answers.map(({ delivery }) => delivery)
+  return wrongDelivery(deliveries, answers.length - 1, gotOf(answers).at(-1) ?? '')
+}
 
 const areParked = (answers: Answers): boolean => answers.some(({ response }) => isParked(response))
 
@@ -76,13 +90,13 @@ async function isTakenForDuplicate(
 /** The status that an order gets that was handled before; undefined if it was not handled. */
 async function answerToDuplicate(receiver: Retrying): Promise<number | undefined> {
   const deliveries = await deliveriesOf(madeUpEvent(RETRIED_KIND), receiver)
-  const answers: SendResult[] = []
-  for (const delivery of [...deliveries, ...deliveries]) answers.push(await receiver.send(delivery))
+  const answers: Answer[] = []
+  for (const delivery of [...deliveries, ...deliveries]) answers.push(await send(delivery, receiver))
   const [first = 0, again] = statusesOf(answers)
   return isSuccessStatus(first) ? again : undefined
 }
 
-function marksFirst(answers: Answers): Judgement & { got: readonly string[] } {
+function marksFirst(answers: Answers): Retried {
   const got = gotOf(answers)
   const like = isSuccessStatus(statusesOf(answers).at(-1) ?? 0) ? '' : ', as to one that was handled'
   return {
@@ -91,10 +105,11 @@ function marksFirst(answers: Answers): Judgement & { got: readonly string[] } {
     got,
     advice: `It answers ${got.join(' and then ')} to the same event${like}: it marks an event before it handles it, so one whose handler fails once is lost. Mark it in the transaction of the handler's writes, or when the handler has returned.`,
     consequence: 'loses_events',
+    wrong: [lastOf(answers)],
   }
 }
 
-function unanswered(tried: readonly Answers[], isUp: boolean): Judgement & { got: readonly string[] } {
+function unanswered(tried: readonly Answers[], isUp: boolean): Retried {
   const got = tried.flatMap(gotOf)
   return {
     passed: false,
@@ -102,6 +117,7 @@ function unanswered(tried: readonly Answers[], isUp: boolean): Judgement & { got
     got,
     advice: `It did not answer an order that lacks something (${got.at(-1)}): did your receiver crash, or does it hang? Its log has the reason.`,
     consequence: isUp ? 'undecided' : 'crashes',
+    wrong: tried.slice(-1).map(lastOf),
   }
 }
 
@@ -129,13 +145,17 @@ function bodyOf(lacking: Lacking): string {
 /** Delivers an event, and again if it fails. */
 async function deliver(body: string, receiver: Retrying): Promise<Answers> {
   const deliveries = await deliveriesOf(body, receiver)
-  const answers: SendResult[] = []
+  const answers: Answer[] = []
   for (const delivery of [...deliveries, ...deliveries]) {
-    const result = await receiver.send(delivery)
-    answers.push(result)
-    if (result.response === undefined || isSuccessStatus(result.response.status)) break
+    const answer = await send(delivery, receiver)
+    answers.push(answer)
+    if (answer.response === undefined || isSuccessStatus(answer.response.status)) break
   }
   return answers
+}
+
+async function send(delivery: ScenarioDelivery, receiver: Retrying): Promise<Answer> {
+  return { ...(await receiver.send(delivery)), delivery }
 }
 
 async function deliveriesOf(body: string, { signing }: Retrying): Promise<readonly ScenarioDelivery[]> {

@@ -1,6 +1,7 @@
 import { SCENARIOS, type ScenarioInfo, type ScenarioName } from 'tix-webhooks/testing'
 import { isHandled, isParked, isSuccessStatus } from '../../internal.js'
-import { COME_AGAIN, judge } from '../check/judge.js'
+import { judge } from '../check/judge.js'
+import { COME_AGAIN } from '../check/probed.js'
 import { isDebatable } from '../check/scenario-deliveries.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import type { Output } from '../terminal/output.js'

@@ -1,10 +1,7 @@
-import { randomInt } from 'node:crypto'
 import type { EventKind } from 'tix-webhooks'
 import { sampleEvent } from 'tix-webhooks/testing'
 import { piecesOf, withChanges } from '../../internal.js'
 import { asUsage, messageOf, UsageError } from '../failure.js'
-
-const MAX_SEED = 2 ** 32
 
 /** Longer than a piece of the event that it is in. */
 const WIDE = '€'.repeat(80)
@@ -14,18 +11,18 @@ const WIDE = '€'.repeat(80)
  * would take them for duplicates.
  */
 export function madeUpEvent(kind: EventKind): string {
-  return JSON.stringify(sampleEvent(kind, unseen()))
+  return JSON.stringify(sampleEvent(kind, { at: unseenDate() }))
 }
 
 /** An event whose bytes, sent in pieces, are cut within a character: a receiver that decodes each piece corrupts it. */
 export function madeUpEventToCut(kind: EventKind): string {
-  const options = unseen()
+  const at = unseenDate()
   const bodies = Array.from({ length: 16 }, (_, shift) => {
     const text = 'x'.repeat(shift) + WIDE
     return JSON.stringify(
       kind === 'order.created'
-        ? sampleEvent(kind, { ...options, data: { tickets: [{ tier: text }] } })
-        : sampleEvent(kind, { ...options, data: { event: { title: text } } }),
+        ? sampleEvent(kind, { at, data: { tickets: [{ tier: text }] } })
+        : sampleEvent(kind, { at, data: { event: { title: text } } }),
     )
   })
   return bodies.find(isCutWithinCharacter) ?? madeUpEvent(kind)
@@ -33,19 +30,15 @@ export function madeUpEventToCut(kind: EventKind): string {
 
 /** The JSON of an event with data of the user's own: the same data each time, at another date. */
 export function givenEvent(type: string, data: object): string {
-  latestMs = Math.max(latestMs + 1, Date.now())
-  return JSON.stringify({ type, created_at: new Date(latestMs).toISOString(), data })
+  return JSON.stringify({ type, created_at: unseenDate(), data })
 }
 
 let latestMs = 0
 
-function unseen(): { seed: number; at: number } {
-  return { seed: unseenSeed(), at: Date.now() }
-}
-
-/** Samples begin again in each process: without a seed, a receiver would know the first one already. */
-function unseenSeed(): number {
-  return randomInt(MAX_SEED)
+/** The time now, or soon: to a receiver that tells events apart by their date, each of them is another one. */
+function unseenDate(): string {
+  latestMs = Math.max(latestMs + 1, Date.now())
+  return new Date(latestMs).toISOString()
 }
 
 /** A byte that begins with 10 goes on with a character. */
@@ -72,8 +65,8 @@ export interface EventRequest {
 export async function eventMaker({ kind, data, event: captured, set }: EventRequest): Promise<() => string> {
   if (captured !== undefined) return () => captured
   const make = (): string => {
-    const sample = data === undefined ? sampleOf(kind, unseenSeed()) : { data }
-    const event = { type: kind, created_at: new Date().toISOString(), data: sample.data }
+    const sample = data === undefined ? sampleOf(kind) : { data }
+    const event = { type: kind, created_at: unseenDate(), data: sample.data }
     return JSON.stringify(withChanges(event, set))
   }
   await asUsage(() => tried(make))
@@ -81,8 +74,8 @@ export async function eventMaker({ kind, data, event: captured, set }: EventRequ
 }
 
 /** The sample of a kind. Any text may be given as a kind, and `sampleEvent` refuses one that it does not know. */
-function sampleOf(kind: string, seed: number): { data: object } {
-  return sampleEvent(kind as 'order.created', { seed })
+function sampleOf(kind: string): { data: object } {
+  return sampleEvent(kind as 'order.created')
 }
 
 function tried(make: () => string): void {

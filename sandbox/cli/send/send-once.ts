@@ -45,6 +45,12 @@ export function onceSender(
       ...(transport !== undefined && { transport }),
     })
     const hint = hintFor({ url, secrets: [secret], timeoutMs }, result)
-    return { ...result, url, durationMs: performance.now() - startedAt, ...(hint !== undefined && { hint }) }
+    return {
+      ...result,
+      url,
+      body,
+      durationMs: performance.now() - startedAt,
+      ...(hint !== undefined && { hint }),
+    }
   }
 }

@@ -422,6 +422,48 @@ describe('a header that is of no use', () => {
   })
 })
 
+describe('a scheme that is not accepted is named', () => {
+  const right = hmac(dotted(BODY)).digest('hex')
+  const wrong = hmac('another').digest('hex')
+  test.each<[string, string, string | undefined, string]>([
+    [
+      'alone and right',
+      `t=${T},v0=${right}`,
+      'header_malformed',
+      'The signature in v0= is right, but only v1',
+    ],
+    [
+      'alone and wrong',
+      `t=${T},v0=${wrong}`,
+      'header_malformed',
+      'The header has v0= and no v1, and only v1',
+    ],
+    [
+      'right beside a wrong v1',
+      `t=${T},v1=${wrong},v0=${right}`,
+      'signature_mismatch',
+      'The signature in v0=',
+    ],
+    [
+      'wrong, as v1 is',
+      `t=${T},v1=${wrong},v0=${wrong}`,
+      'signature_mismatch',
+      'The header has v0= too, which',
+    ],
+    [
+      'beside a right v1',
+      `t=${T},v1=${right},v0=${wrong}`,
+      undefined,
+      'The header has v0= too, which is ignored',
+    ],
+    ['of another number', `t=${T},v2=${right}`, 'header_malformed', 'The signature in v2= is right'],
+  ])('%s', async (_, header, code, finding) => {
+    const diagnosis = await diagnosed('', { header })
+    expect(diagnosis).toMatchObject({ valid: code === undefined, ...(code && { code }) })
+    expect(diagnosis.findings[0]).toContain(finding)
+  })
+})
+
 describe('a time that is not now', () => {
   const at = (seconds: number, signature: SignatureOptions = {}) =>
     signedBody(BODY, { secret: SECRET, now: () => NOW + seconds * 1000, signature })

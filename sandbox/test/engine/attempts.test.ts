@@ -4,6 +4,7 @@ import { sampleEvent } from 'tix-webhooks/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
 import { type Listening, listen } from '../../../test/support/http.js'
+import { checkDestination } from '../../engine/network/address-rules.js'
 import { httpSender } from '../../engine/network/http-sender.js'
 import type { Send } from '../../engine/network/send.js'
 import {
@@ -190,6 +191,16 @@ describe('a redirect', () => {
         },
       ],
     })
+  })
+
+  test('to an address that endpoints cannot have is not recommended', async () => {
+    const { publish, clock, at } = await onSocket(
+      (response) => void response.writeHead(307, { location: 'http://8.8.8.8/hooks' }).end(),
+      { checkUrl: checkDestination },
+    )
+    const id = publish()
+    await clock.idle()
+    expect(at(id).attempts[0]?.hint).toMatch(/cannot be the endpoint's URL\. 8\.8\.8\.8 is a public address/)
   })
 })
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { hintFor } from '../../engine/hints.js'
+import { checkDestination } from '../../engine/network/address-rules.js'
 import type { SendResult } from '../../engine/network/send.js'
 
 const TRIED = {
@@ -66,6 +67,16 @@ describe('a hint says what to do about', () => {
       'a redirect to nowhere',
       status(307),
       "Redirects are not followed: set the endpoint's URL to its target.",
+    ],
+    [
+      'a redirect to an address that nothing is sent to',
+      status(302, { location: 'http://169.254.169.254/latest' }),
+      "Redirects are not followed, and the target of this one cannot be the endpoint's URL. 169.254.169.254 is link-local, multicast, unspecified or the metadata service of a cloud: nothing is ever sent there.",
+    ],
+    [
+      'a redirect to a URL with a password, which is not shown',
+      status(302, { location: 'https://me:hunter2@other.test/' }),
+      "Redirects are not followed, and the target of this one cannot be the endpoint's URL. The URL has a name or a password in it, which would be shown in logs: leave them out.",
     ],
     ['400', status(400), `Your receiver refused it: ${QUESTIONS}`],
     ['401', status(401), `Your receiver refused it: ${QUESTIONS}`],
@@ -145,6 +156,16 @@ describe('a hint says what to do about', () => {
       if (code < 200 || code > 299) expect(hint).toMatch(/\.$|\?$/)
     }
   })
+})
+
+test("a redirect is held to the sandbox's own rules about addresses", () => {
+  const redirect = status(302, { location: 'http://8.8.8.8/hooks' })
+  expect(hintFor(TRIED, redirect)).toBe(
+    "Redirects are not followed: set the endpoint's URL to http://8.8.8.8/hooks.",
+  )
+  expect(hintFor({ ...TRIED, checkUrl: checkDestination }, redirect)).toMatch(
+    /cannot be the endpoint's URL\. 8\.8\.8\.8 is a public address, .* --allow-public/,
+  )
 })
 
 test('a secret is shown by its last four characters, and a short one not at all', () => {

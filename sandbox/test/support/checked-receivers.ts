@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { memoryFailures, type WebhookOptions } from 'tix-webhooks'
@@ -5,6 +6,8 @@ import { tixWebhooks } from 'tix-webhooks/node'
 import type { ScenarioName } from 'tix-webhooks/testing'
 import { SECRET } from '../../../test/support/deliveries.js'
 import { HONEST, type OwnEvent, ownReceiver, type Steps } from '../../../test/support/own-receiver.js'
+import { TWO_TIMES } from '../../../test/support/testing/faulty-verifying.js'
+import type { Consequence } from '../../cli/check/consequence.js'
 import type { ProbeName } from '../../cli/check/plan.js'
 import type { ProbeOptions } from '../../cli/check/probe.js'
 
@@ -19,6 +22,14 @@ export interface CheckedReceiver {
   readonly does: string
   /** These scenarios fail, and no others. */
   readonly fails: Failures
+  /** These get a warning, and no others. */
+  readonly warns?: Failures
+  /** The consequences of those that fail. Default: not looked at. */
+  readonly consequences?: Readonly<Partial<Record<ProbeName, Consequence>>>
+  /** Whether all probes are played. Default: those that it fails, and some of the others. */
+  readonly playsAll?: true
+  /** How often it is checked, with the same store: each time with the same result. Default once. */
+  readonly checks?: number
   /** The fault, if answers cannot show it: the passed scenario whose note mentions it, and the start of that note. */
   readonly unseen?: Failures
   /** The number of scenarios tried. Default: all, or, with data of an order, all but `thin`. */
@@ -46,8 +57,11 @@ const SERVER_ERROR = 'It answers 5xx, which makes the service retry for 72 hours
 const RAW_BYTES = 'Verify the raw bytes of the body'
 const HANDLED_BEFORE = 'Answer 2xx to an event that was handled before'
 const WHOLE_BODY = 'Read the whole body'
+const NO_EVENTS =
+  'It answers 2xx to null, an array, a string and 5 more. Answer 5xx to an authentic body that is no event'
 const UNKNOWN = 'Answer 2xx to kinds that you do not handle'
 const LIKE_GENUINE = 'as to a genuine delivery: it accepts this as genuine, or fails before it verifies. '
+const TWO_TIMES_READ = 'It accepts a header with two t. The signature is right over the one that it reads'
 const RAN_ONCE = 'Answers do not show how often your handler ran. Check that it handled ord_'
 
 const KNOWN_ORDER = { order: { id: 'ord_known', total_cents: 0 }, tickets: [{ id: 'tik_1', tier: 'VIP' }] }
@@ -82,6 +96,36 @@ export function byHand(steps: Partial<Steps> = {}, reading: Reading = readWhole)
 const conflicting: Partial<Steps> = {
   once: async (key, memory, run) => (memory.get(key) === 'done' ? 409 : HONEST.once(key, memory, run)),
 }
+
+/** A receiver that asks its store before it looks at the kind, and answers 409 to what is there. */
+function conflictingOn(keyOf: Steps['keyOf']): Partial<Steps> {
+  return {
+    ...conflicting,
+    keyOf,
+    findHandler: (handlers, type) => HONEST.findHandler(handlers, type) ?? (async () => {}),
+  }
+}
+
+const contentOf = (event: OwnEvent): string =>
+  createHash('sha256').update(JSON.stringify(event)).digest('hex')
+
+const idOf = ({ data }: OwnEvent): string =>
+  data.order?.id ?? (data.event as { id?: string } | undefined)?.id ?? ''
+
+/** Reads a header that has one of its `t` alone. */
+function readingTime(choose: (times: readonly string[]) => readonly string[]): Partial<Steps> {
+  return {
+    readHeader: (header = '') => {
+      const items = header.split(',')
+      const isTime = (item: string): boolean => item.startsWith('t=')
+      const others = items.filter((item) => !isTime(item))
+      return HONEST.readHeader([...choose(items.filter(isTime)), ...others].join(','))
+    },
+  }
+}
+
+/** As a receiver does that makes a map of the header. */
+export const LAST_TIME_WINS = readingTime((times) => times.slice(-1))
 
 /** Marks an event as processed, and then handles it. */
 function markingFirst(handle: (event: OwnEvent) => unknown): Partial<Steps> {
@@ -137,6 +181,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     once: async (key, memory, run) => ((await HONEST.once(key, memory, run)) === 200 ? 202 : 503),
   }),
   correct('answers 204', { once: async () => 204, onUnknownKind: 204 }),
+  { ...correct('answers 202', { once: async () => 202, onUnknownKind: 202 }), playsAll: true },
   correct('is slow, and asks for retries of the others meanwhile', {
     once: (key, memory, run) =>
       HONEST.once(key, memory, async () => {
@@ -282,14 +327,60 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
       },
     },
   ),
+  ...(
+    [
+      ['the last t', LAST_TIME_WINS],
+      ['the first t', readingTime((times) => times.slice(0, 1))],
+    ] satisfies [string, Partial<Steps>][]
+  ).map(
+    ([time, steps]): CheckedReceiver => ({
+      does: `takes ${time} of several`,
+      fails: {},
+      warns: { 'malformed-header': TWO_TIMES_READ },
+      playsAll: true,
+      listener: () => byHand(steps),
+    }),
+  ),
+  {
+    does: 'takes the last t, and has a handler that fails',
+    fails: { valid: 'It answers 500 to a genuine delivery and 401 to a forgery' },
+    warns: { 'malformed-header': TWO_TIMES_READ },
+    tried: 15,
+    listener: () => byHand({ ...LAST_TIME_WINS, handle: fail }),
+  },
+  {
+    does: 'verifies the first t, and judges the age by the last',
+    fails: { 'malformed-header': 'It ACCEPTED A MALFORMED HEADER' },
+    consequences: { 'malformed-header': 'accepts_replays' },
+    playsAll: true,
+    listener: () => byHand(TWO_TIMES),
+  },
   wrong(
     'answers 200 to what it cannot read',
     {
       'not-json': 'Answer 5xx to an authentic body that you cannot read',
-      'not-an-envelope': 'Answer 5xx to an authentic body without type or data',
+      'not-an-envelope': NO_EVENTS,
     },
     { onBadPayload: 200 },
   ),
+  {
+    does: 'takes an event with an empty type for one of another kind',
+    fails: { 'not-an-envelope': 'It answers 2xx to an event with an empty type. Answer 5xx to' },
+    consequences: { 'not-an-envelope': 'loses_events' },
+    playsAll: true,
+    listener: () =>
+      byHand({
+        isEvent: (value) =>
+          HONEST.isEvent(Object(value).type === '' ? { ...Object(value), type: '?' } : value),
+      }),
+  },
+  {
+    does: 'takes a list for an event of another kind',
+    fails: { 'not-an-envelope': 'It answers 2xx to an array. Answer 5xx to' },
+    consequences: { 'not-an-envelope': 'loses_events' },
+    playsAll: true,
+    listener: () => byHand({ isEvent: (value) => Array.isArray(value) || HONEST.isEvent(value) }),
+  },
   wrong(
     'refuses fields that it does not know',
     { 'extra-fields': 'Ignore unknown fields', large: 'Raise the limit' },
@@ -344,7 +435,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
   wrong(
     'marks an event before it handles it, and answers 409 to a duplicate',
     {
-      ...all(['tied', 'duplicate'], HANDLED_BEFORE),
+      duplicate: HANDLED_BEFORE,
       'retried-failure':
         'It answers 500 and then 409 to the same event, as to one that was handled: it marks an event before',
     },
@@ -365,7 +456,33 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
       },
     },
   ),
-  wrong('answers 409 to a duplicate', all(['tied', 'duplicate'], HANDLED_BEFORE), conflicting),
+  ...(
+    [
+      ['the kind and the id', (event) => `${event.type} ${idOf(event)}`],
+      ['the id alone', idOf],
+      ['the content', contentOf],
+    ] satisfies [string, Steps['keyOf']][]
+  ).map(
+    ([key, keyOf]): CheckedReceiver => ({
+      does: `answers 409 to a duplicate, by ${key}, in a store that stays`,
+      fails: { duplicate: HANDLED_BEFORE },
+      consequences: { duplicate: 'retries_in_vain' },
+      checks: 2,
+      playsAll: true,
+      listener: () => byHand(conflictingOn(keyOf)),
+    }),
+  ),
+  {
+    does: 'tells events apart by their date alone, and answers 409 to a duplicate',
+    fails: {
+      reordered: 'Deliveries arrive',
+      tied: 'Two events can have the same',
+      duplicate: HANDLED_BEFORE,
+    },
+    consequences: { reordered: 'loses_events', tied: 'loses_events', duplicate: 'retries_in_vain' },
+    playsAll: true,
+    listener: () => byHand({ ...conflicting, keyOf: ({ created_at }) => created_at }),
+  },
   wrong(
     'falls over when many come at once',
     { 'concurrent-burst': 'Record an event before you handle it' },
@@ -388,12 +505,53 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
         request.once('end', () => resolve(Buffer.of()))
       }),
   ),
-  read('collects text', all(['chunked', 'tiny-chunks', 'slow-body'], WHOLE_BODY), async (request) => {
-    let text = ''
-    for await (const chunk of request) text += chunk
-    return Buffer.from(text)
-  }),
-  read('reads as much as the length says', { chunked: WHOLE_BODY }, async (request) => {
+  {
+    ...read(
+      'decodes each crumb by itself',
+      all(['chunked', 'tiny-chunks', 'slow-body'], WHOLE_BODY),
+      async (request) => {
+        let text = ''
+        for await (const chunk of request) text += chunk
+        return Buffer.from(text)
+      },
+    ),
+    consequences: { chunked: 'loses_events', 'tiny-chunks': 'loses_events', 'slow-body': 'loses_events' },
+    playsAll: true,
+  },
+  {
+    ...read(
+      'decodes the crumbs as one text, without the byte order mark before it',
+      { 'tampered-byte': `${FORGERY}${RAW_BYTES}` },
+      async (request) => {
+        const decoder = new TextDecoder()
+        let text = ''
+        for await (const chunk of request) text += decoder.decode(chunk, { stream: true })
+        return Buffer.from(text + decoder.decode())
+      },
+    ),
+    consequences: { 'tampered-byte': 'accepts_forgeries' },
+    playsAll: true,
+  },
+  {
+    ...read('has the stream decode the crumbs', {}, async (request) => {
+      let text = ''
+      for await (const chunk of request.setEncoding('utf8')) text += chunk
+      return Buffer.from(text)
+    }),
+    playsAll: true,
+  },
+  {
+    ...read('accepts 100 crumbs', { 'tiny-chunks': WHOLE_BODY }, async (request, response) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk)
+      if (chunks.length <= 100) return Buffer.concat(chunks)
+      response.writeHead(413).end()
+      return undefined
+    }),
+    consequences: { 'tiny-chunks': 'loses_events' },
+    playsAll: true,
+  },
+  read('reads as much as the length says', all(['chunked', 'tiny-chunks'], WHOLE_BODY), async (request) => {
     const body = await readWhole(request)
     return body.subarray(0, Number(request.headers['content-length'] ?? 0))
   }),
@@ -414,7 +572,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
       'malformed-header': 'It ACCEPTED A MALFORMED HEADER. ',
       ...all(['stale', 'future'], 'It ACCEPTED A '),
       'not-json': 'Answer 5xx to an authentic body that you cannot read',
-      'not-an-envelope': 'Answer 5xx to an authentic body without type or data',
+      'not-an-envelope': NO_EVENTS,
     },
     listener: () => (request, response) =>
       void request.resume().on('end', () => response.writeHead(204).end()),

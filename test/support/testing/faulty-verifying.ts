@@ -26,6 +26,19 @@ function readNumber(toNumber: (text: string) => number): Steps['readHeader'] {
 
 export const FIRST_SIGNATURE_ALONE: Partial<Steps> = { readHeader: readWith(onlyTime, anySignature) }
 
+const lastDigitsOf = /.*t=(\d+)/
+
+/** An old delivery with another `t` after its own seems fresh to it. */
+export const TWO_TIMES: Partial<Steps> = {
+  readHeader: (header = '') => {
+    const times = [digitsOf, lastDigitsOf].flatMap((time) => time.exec(header)?.[1] ?? [])
+    const signatures = [...header.matchAll(/v1=(\w*)/g)].map(([, v1 = '']) => v1)
+    return times.length === 2 && signatures.length > 0 ? { t: times.join(' '), signatures } : undefined
+  },
+  signedContent: (times, body) => HONEST.signedContent(times.split(' ')[0] ?? '', body),
+  isFresh: (times) => HONEST.isFresh(times.split(' ')[1] ?? ''),
+}
+
 /** Faults in the verification of a delivery. */
 export const FAULTY_VERIFYING: readonly FaultyReceiver[] = [
   [
@@ -63,7 +76,7 @@ export const FAULTY_VERIFYING: readonly FaultyReceiver[] = [
       },
       once: (_key, _memory, run) => run().then(() => 200),
     },
-    ['missing-header', 'malformed-header', 'tampered-byte', 'truncated', 'duplicate'],
+    ['missing-header', 'malformed-header', 'tampered-byte', 'wrong-secret', 'truncated', 'duplicate'],
   ],
   [
     'verifies what has a header',
@@ -86,7 +99,8 @@ export const FAULTY_VERIFYING: readonly FaultyReceiver[] = [
     ['missing-header', 'malformed-header'],
   ],
   ['takes the first t', { readHeader: readWith(digitsOf, anySignature) }, ['malformed-header']],
-  ['takes the last t', { readHeader: readWith(/.*t=(\d+)/, anySignature) }, ['malformed-header']],
+  ['takes the last t', { readHeader: readWith(lastDigitsOf, anySignature) }, ['malformed-header']],
+  ['verifies the first t, and judges the age by the last', TWO_TIMES, ['malformed-header']],
   [
     'takes any signature, of whatever version',
     { readHeader: readWith(onlyTime, /=(\w*)$/) },
@@ -127,7 +141,7 @@ export const FAULTY_VERIFYING: readonly FaultyReceiver[] = [
   [
     'takes the first chunk for the whole body',
     { signedContent: (t, body) => `${t}.${body.subarray(0, 200)}` },
-    ['duplicate', 'concurrent-burst'],
+    ['not-json', 'not-an-envelope', 'duplicate', 'concurrent-burst', 'unknown-kind'],
   ],
   [
     'leaves the dot out',

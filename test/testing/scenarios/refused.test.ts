@@ -37,6 +37,8 @@ test('malformed headers come near the form, around a valid signature', () => {
     `t=${T}x,v1=S`,
     `t=1,t=${T},v1=S`,
     `t=${T},v1=S,t=1`,
+    `t=${T},t=${Number(T) - 360},v1=S`,
+    `t=${Number(T) - 360},v1=S,t=${T}`,
   ])
 })
 
@@ -84,20 +86,44 @@ test('stale and future are six minutes away', () => {
 
 test('what is signed and no event is nothing, no JSON, cut JSON, and JSON that lacks something', () => {
   expect(bodiesOf('empty-body')).toEqual([''])
-  expect(bodiesOf('not-json')).toEqual(['', 'not JSON', '{"type":'])
+  const [empty, text, cut = ''] = bodiesOf('not-json')
+  expect([empty, text]).toEqual(['', 'not JSON'])
+  expect(JSON.parse(`${cut}}`).type).toBe('order.created')
   const type = 'order.created'
-  const created_at = '2026-05-17T14:02:11Z'
+  const created_at = expect.stringMatching(/Z$/)
+  const data = { order: expect.anything(), tickets: expect.anything() }
   expect(bodiesOf('not-an-envelope').map((body) => JSON.parse(body))).toEqual([
     null,
     [],
     'text',
     {},
-    { created_at, data: {} },
-    { type: '', created_at, data: {} },
-    { type, data: {} },
+    { created_at, data },
+    { type: '', created_at, data },
+    { type, data },
     { type, created_at },
     { type, created_at, data: [] },
   ])
+})
+
+test('whatever has an id or a date has one of its own, in each list and in each process', async () => {
+  const again = await scenarios('order.created', { secret: SECRET, now })
+  const ids = [...table, ...again]
+    .filter(({ name }) => name === 'unknown-kind' || name === 'not-an-envelope')
+    .flatMap(({ deliveries }) => deliveries.map(({ body }) => JSON.parse(body)))
+    .flatMap((event) => event?.data?.order?.id ?? event?.created_at ?? [])
+  expect(ids).toHaveLength(2 * (2 + 5))
+  expect(new Set(ids).size).toBe(ids.length)
+  // Samples of a seed are the same in each process, and eight digits long.
+  expect(ids.every((id) => /^ord_\w{16}$|Z$/.test(id))).toBe(true)
+})
+
+test('an unknown kind has its id where the known one has it', async () => {
+  const ofEvents = await scenarios('event.cancelled', { secret: SECRET, now })
+  const [first] = ofEvents.find(({ name }) => name === 'unknown-kind')?.deliveries ?? []
+  expect(JSON.parse(first?.body ?? '')).toMatchObject({
+    type: 'event.cancelled.unheard_of',
+    data: { event: { id: expect.stringMatching(/^evt_/) } },
+  })
 })
 
 test('a duplicate is the same delivery, and then the same body signed a second later; a burst is one delivery', () => {

@@ -1,25 +1,25 @@
 import { defineCommand } from '../../arguments/command.js'
 import { readDuration, readSeconds } from '../../arguments/durations.js'
 import { readData } from '../../arguments/input.js'
-import { option } from '../../arguments/options.js'
+import { flag, option } from '../../arguments/options.js'
 import { listOf, oneOf, readText, readUrl } from '../../arguments/values.js'
-import { CONSEQUENCES } from '../../check/consequence.js'
 import { PROBE_NAMES } from '../../check/plan.js'
-import { type ProbeResult, probe } from '../../check/probe.js'
+import { probe } from '../../check/probe.js'
+import { countsOf, RESULTS_HEAD, resultLines, summaryOf } from '../../check/result-lines.js'
+import { wrongLines } from '../../check/wrong-lines.js'
 import { awaitListener } from '../../client/await-listener.js'
 import { twoServers } from '../../client/two-servers.js'
 import { asUsage, EXIT, UsageError } from '../../failure.js'
 import type { Io } from '../../io.js'
 import { sendAnywhere, whileWanted } from '../../send/send-once.js'
 import { neededSecret, SIGNING_OPTIONS, signatureOptions } from '../../send/signing.js'
-import { type Output, printable, withProgram } from '../../terminal/output.js'
 
 /** `tix-webhooks check`: it needs no sandbox. */
 export const check = defineCommand({
   name: 'check',
   summary: 'probes a receiver in any language, and reports what it does wrong',
   details:
-    'It sends genuine deliveries, forgeries and duplicates, and judges the answers. The genuine ones are correctly signed made-up orders that your receiver will handle: do not point it at one that sends real mail. If your handler looks the order up, give one that exists with --data. Answers do not show everything: notes list what to check yourself. It needs no sandbox. Each fault has its consequence. Exit code 1 if a probe fails, but not for a status that merely differs, which is harmless.',
+    'It sends genuine deliveries, forgeries and duplicates, and judges the answers. The genuine ones are correctly signed made-up orders that your receiver will handle: do not point it at one that sends real mail. If your handler looks the order up, give one that exists with --data. Answers do not show everything: notes list what to check yourself. It needs no sandbox. Each fault is printed with its consequence and with the deliveries that were answered wrongly, whose invisible bytes stand as <0a>. Exit code 1 if a probe fails, but not for a warning, which is no attack, or a status that merely differs, which is harmless.',
   args: [{ name: 'URL', says: 'URL of the receiver, quoted for the shell' }],
   options: {
     ...SIGNING_OPTIONS,
@@ -36,6 +36,7 @@ export const check = defineCommand({
     ),
     tolerance: option('TIME', readSeconds, 'how old a signature the receiver accepts', '5m'),
     timeout: option('TIME', readSeconds, 'how long each answer may take; 0 is no limit', '15s'),
+    verbose: flag('prints all deliveries that were answered wrongly, and whole'),
     wait: option('TIME', readDuration, 'how long to wait until something listens there, such as 30s', '0'),
   },
   examples: [
@@ -53,7 +54,11 @@ export const check = defineCommand({
       line: 'tix-webhooks check http://localhost:3000/hooks --secret whsec_test --wait 30s',
     },
   ],
-  async run({ secret, signature, only, kind, tolerance, data, timeout, wait }, [text = ''], { io, out }) {
+  async run(
+    { secret, signature, only, kind, tolerance, data, timeout, wait, verbose },
+    [text = ''],
+    { io, out },
+  ) {
     const url = readUrl(text, 'URL')
     const key = neededSecret(secret, io)
     const given = data === undefined ? undefined : await readGiven(data, io)
@@ -76,52 +81,28 @@ export const check = defineCommand({
         ...(kind !== undefined && { kind }),
         ...(given !== undefined && { data: given }),
         onProgress(result) {
-          if (isFirst) out.heading(`      ${'PROBE'.padEnd(WIDTH)}  ANSWERS`)
+          if (isFirst) out.heading(RESULTS_HEAD)
           isFirst = false
-          out.print(result, line(result, out))
+          out.print(result, resultLines(result, out))
+          // Bytes are not broken between words. With --json they are in the result.
+          for (const line of out.json ? [] : wrongLines(result.wrong ?? [], verbose, out.colors)) {
+            out.print({}, line, { exact: true })
+          }
           out.progress(`Probing ${url}…`)
         },
       }),
     )
     out.progress()
-    const passed = results.filter((result) => result.passed).length
-    const harmless = results.filter(isHarmless).length
-    const failed = results.length - passed - harmless
-    const differing =
-      harmless === 0 ? '' : `, ${harmless} ${harmless === 1 ? 'differs' : 'differ'} without harm`
-    const summary = `${passed} of ${results.length} probes passed${differing}`
-    out.print(
-      { passed, failed, harmless },
-      failed === 0 ? out.colors.green(summary) : out.colors.red(summary),
-    )
-    return failed === 0 ? EXIT.ok : EXIT.failed
+    const counts = countsOf(results)
+    const { red, green } = out.colors
+    out.print(counts, (counts.failed === 0 ? green : red)(summaryOf(counts)))
+    return counts.failed === 0 ? EXIT.ok : EXIT.failed
   },
 })
-
-const WIDTH = Math.max(...PROBE_NAMES.map(({ length }) => length))
 
 /** The data of an event, and not an event with its data: then all would be sent one level too deep. */
 async function readGiven(source: string, io: Io): Promise<Record<string, unknown>> {
   const data = await readData(source, io)
   if (typeof data.type !== 'string' || typeof data.data !== 'object') return data
   throw new UsageError('--data is a whole event: give only its data, and its type as --kind.')
-}
-
-/** Whether it is only another status than is usual, without a consequence. */
-const isHarmless = ({ consequence }: ProbeResult): boolean => consequence === 'harmless'
-
-function line(result: ProbeResult, { colors, program }: Output): string {
-  const { name, passed, got, expected, advice, consequence, note } = result
-  const answers = [...new Set(got)].join(', ')
-  if (passed) {
-    const ok = `${colors.green('ok  ')}  ${name.padEnd(WIDTH)}  ${answers}`
-    return note === undefined ? ok : `${ok}\n${colors.dim(`      ${printable(note)}`)}`
-  }
-  const mark = isHarmless(result) ? 'diff' : colors.red('FAIL')
-  const then =
-    consequence === undefined || consequence === 'undecided' ? '' : `: ${CONSEQUENCES[consequence]}`
-  return [
-    `${mark}  ${name.padEnd(WIDTH)}  ${answers}; expected: ${expected}${then}`,
-    ...(advice === undefined ? [] : [`      ${colors.bold(printable(withProgram(advice, program)))}`]),
-  ].join('\n')
 }

@@ -73,8 +73,8 @@ const PASSED_PER_RECEIVER = 8
  * the choice of scenarios itself play all.
  */
 const ROWS = CHECKED_RECEIVERS.map((row, index) => {
-  const { fails, unseen = {}, options, tried } = row
-  const isAboutChoice = options !== undefined || tried !== undefined || 'valid' in fails
+  const { fails, unseen = {}, options, tried, playsAll = false } = row
+  const isAboutChoice = playsAll || options !== undefined || tried !== undefined || 'valid' in fails
   const some = NAMES.filter((_, at) => (at + index) % Math.ceil(NAMES.length / PASSED_PER_RECEIVER) === 0)
   // A correct receiver may handle or refuse some bodies, which not-an-envelope leaves out: rows that handle them must play it.
   const only = new Set<string>([
@@ -88,11 +88,20 @@ const ROWS = CHECKED_RECEIVERS.map((row, index) => {
 })
 
 describe('a receiver that', () => {
-  test.each(ROWS)('$does', async ({ listener, fails, unseen = {}, options, tried }) => {
-    const results = await check(listener(), options)
+  test.each(ROWS)('$does', async (row) => {
+    const { listener, fails, warns = {}, consequences = {}, checks = 1, unseen = {}, options, tried } = row
+    const hooks = listener()
+    for (let count = 1; count < checks; count += 1) await check(hooks, options)
+    const results = await check(hooks, options)
+    const warned = results.filter(({ consequence }) => consequence === 'lenient').map(({ name }) => name)
+    expect(warned).toEqual(Object.keys(warns))
+    for (const [name, consequence] of Object.entries(consequences)) {
+      expect(results).toContainEqual(expect.objectContaining({ name, consequence }))
+    }
     const advised = results.filter(({ advice }) => advice !== undefined)
-    expect(failed(results)).toEqual(Object.keys(fails).sort(byOrder))
-    expect(Object.fromEntries(advised.map(({ name, advice }) => [name, advice]))).toEqual(beginning(fails))
+    const faults = { ...fails, ...warns }
+    expect(failed(results)).toEqual(Object.keys(faults).sort(byOrder))
+    expect(Object.fromEntries(advised.map(({ name, advice }) => [name, advice]))).toEqual(beginning(faults))
     const noted = results.flatMap(({ name, note }) => (name in unseen ? [[name, note]] : []))
     expect(Object.fromEntries(noted)).toEqual(beginning(unseen))
     expect(results).toHaveLength(tried ?? (options?.data === undefined ? NAMES.length : NAMES.length - 2))
@@ -121,6 +130,7 @@ describe('a receiver that', () => {
         got: ['204'],
         advice: expect.stringMatching(/^It ACCEPTED A REPLAY\. Answer 401 if it was signed more than/),
         consequence: 'accepts_replays',
+        wrong: [{ number: 1, of: 1, header: expect.any(String), body: expect.any(String), answer: '204' }],
       },
     ])
   })
@@ -436,11 +446,16 @@ test('each delivery of a probe has an order of its own, except in probes about o
     'two-v1',
     'reordered',
     'tied',
+    'missing-header',
+    'malformed-header',
+    'truncated',
+    'wrong-secret',
+    'unknown-kind',
     'duplicate',
     'concurrent-burst',
   ]) {
     const seen: string[] = []
-    const first = (body: Buffer) => void seen.push(JSON.parse(body.toString()).data.order.id)
+    const first = (body: Buffer) => void seen.push(/ord_\w+/.exec(body.toString())?.[0] ?? '')
     await check(byHand({ first }), { only: [name] })
     ids[name] = seen.slice(1)
   }
@@ -450,6 +465,11 @@ test('each delivery of a probe has an order of its own, except in probes about o
     ['two-v1', 2, 2],
     ['reordered', 3, 3],
     ['tied', 3, 2],
+    ['missing-header', 3, 3],
+    ['malformed-header', 14, 14],
+    ['truncated', 6, 6],
+    ['wrong-secret', 2, 2],
+    ['unknown-kind', 2, 2],
     ['duplicate', 3, 1],
     ['concurrent-burst', 12, 1],
   ])

@@ -8,7 +8,7 @@ import { snippetsOf } from '../../../../../test/support/compile.js'
 import { SECRET } from '../../../../../test/support/deliveries.js'
 import { freePort } from '../../../../../test/support/free-port.js'
 import { inMemory, legacyReceiver } from '../../../../../test/support/legacy-receiver.js'
-import { byHand } from '../../../support/checked-receivers.js'
+import { byHand, LAST_TIME_WINS } from '../../../support/checked-receivers.js'
 import { run } from '../../../support/cli.js'
 import { receiver } from '../../../support/cli-receiver.js'
 import { emptyFolder } from '../../../support/cli-sandbox.js'
@@ -54,7 +54,7 @@ describe('check', () => {
       ['unknown-kind', 'retries_in_vain'],
       ['retried-failure', 'loses_events'],
     ])
-    expect([code, records().at(-1)]).toEqual([1, { passed: 22, failed: 6, harmless: 0 }])
+    expect([code, records().at(-1)]).toEqual([1, { passed: 22, failed: 6, warned: 0, harmless: 0 }])
 
     const { stdout } = await check(url)
     const lines = stdout.split('\n').filter((line) => /^FAIL|probes passed$/.test(line))
@@ -70,6 +70,91 @@ describe('check', () => {
     expect(differing.code).toBe(0)
   })
 
+  describe('shows what was answered wrongly', () => {
+    const dropsMark = byHand({
+      signedContent: (t, body) => `${t}.${new TextDecoder().decode(body)}`,
+      readJson: (body) => JSON.parse(new TextDecoder().decode(body)),
+    })
+    const argv = ['--secret', SECRET, '--only', 'tampered-byte,stale']
+
+    test('below the probe: which delivery of several, its header and its body, short and with no byte invisible', async () => {
+      const { url } = await listening(dropsMark)
+      const { stdout } = await run(['check', url, ...argv], {
+        isTTY: true,
+        columns: 80,
+        env: { NO_COLOR: '1' },
+      })
+      const [title, header, body, next] = stdout
+        .split('\n')
+        .slice(stdout.split('\n').findIndex((line) => /^ +delivery/.test(line)))
+      expect(title).toBe('      delivery 4 of 4, answered 200')
+      expect(header).toMatch(/^ {8}header {2}t=\d+,v1=[0-9a-f]+…[0-9a-f]+ \(80 bytes\)$/)
+      expect(body).toMatch(/^ {8}body {4}<ef bb bf>\{"type":"order\.created",.*….*\} \(\d+ bytes\)$/)
+      expect(next).toMatch(/^ok {4}stale/)
+      expect(stdout).not.toContain(SECRET)
+    })
+
+    test('whole with --verbose, on one line', async () => {
+      const { url } = await listening(dropsMark)
+      const { stdout } = await run(['check', url, ...argv, '--verbose'], { isTTY: true, columns: 80 })
+      expect(stdout).toMatch(/ {2}t=\d+,v1=[0-9a-f]{64}\n/)
+      expect(stdout).toMatch(/ {2}<ef bb bf>\{"type":"order\.created","created_at".*\}\n/)
+    })
+
+    test('whole in JSON, as it was sent', async () => {
+      const { url } = await listening(dropsMark)
+      const { stdout, records } = await run(['check', url, ...argv, '--json'])
+      const [tampered, stale] = records()
+      expect(tampered).toMatchObject({
+        name: 'tampered-byte',
+        wrong: [
+          {
+            number: 4,
+            of: 4,
+            header: expect.stringMatching(/^t=\d+,v1=[0-9a-f]{64}$/),
+            body: expect.stringMatching(/^\ufeff\{"type":"order\.created",.*\}$/),
+            answer: '200',
+          },
+        ],
+      })
+      expect(stale).not.toHaveProperty('wrong')
+      expect(stdout).not.toContain(SECRET)
+    })
+
+    test('of a retry and of a burst too', async () => {
+      const { url } = await listening(legacyReceiver({ secret, ...inMemory() }))
+      const { records } = await check(url, '--only', 'retried-failure', '--json')
+      expect(records()[0]).toMatchObject({ wrong: [{ number: 2, of: 2, answer: '200' }] })
+
+      const busy = await receiver((_, index) => (index % 4 === 3 ? 500 : 200))
+      const { stdout } = await check(busy.url, '--only', 'concurrent-burst')
+      expect(stdout).toMatch(/^ {6}deliveries (\d+, ){2}\d+ of 12, answered 500$/m)
+    })
+
+    test('in the same words for one that nobody answered', async () => {
+      const { url } = await listening((request) => void request.socket.destroy())
+      const { stdout } = await check(url)
+      expect(stdout).toMatch(/^ {6}delivery 1 of 1, not answered \(ECONNRESET\)$/m)
+    })
+  })
+
+  test('warns of a second t over which the signature is right, and does not fail', async () => {
+    const { url } = await listening(byHand(LAST_TIME_WINS))
+    const argv = ['check', url, '--secret', SECRET, '--only', 'malformed-header,stale']
+    const { code, stdout } = await run(argv)
+    expect(stdout).toMatch(
+      /^warn {2}malformed-header +400, 200, 401; expected: each answered 4xx: lenient, .*\n {6}It accepts a header with two t\./m,
+    )
+    expect(stdout).toMatch(/^1 of 2 probes passed, 1 warning$/m)
+    expect(code).toBe(0)
+    const { records } = await run([...argv, '--json'])
+    expect(records()).toMatchObject([
+      { name: 'malformed-header', passed: false, consequence: 'lenient' },
+      { name: 'stale', passed: true },
+      { passed: 1, failed: 0, warned: 1, harmless: 0 },
+    ])
+  })
+
   test('prints the results and their number as JSON', async () => {
     const { url } = await listening(good())
     const { code, records } = await check(url, '--only', 'stale', '--json')
@@ -82,7 +167,7 @@ describe('check', () => {
         expected: 'each answered 4xx',
         got: expect.arrayContaining(['401']),
       },
-      { passed: 1, failed: 0, harmless: 0 },
+      { passed: 1, failed: 0, warned: 0, harmless: 0 },
     ])
   })
 
@@ -97,7 +182,7 @@ describe('check', () => {
     expect(records()).toMatchObject([
       { name: 'missing-header', passed: true },
       { name: 'duplicate', passed: true, note: expect.stringMatching(/^Answers do not show/) },
-      { passed: 2, failed: 0, harmless: 0 },
+      { passed: 2, failed: 0, warned: 0, harmless: 0 },
     ])
   })
 

@@ -111,6 +111,19 @@ describe('trigger without a sandbox', () => {
     expect(ran.records().at(-1)).toEqual({ scenario, passed: true, expected: expect.any(String) })
   })
 
+  test('does not blame the 409 to a copy on how events are told apart', async () => {
+    const seen = new Set<string>()
+    const { url } = await receiver(({ body }) => (seen.size < seen.add(String(body)).size ? 200 : 409))
+    const ran = await once(url, '--scenario', 'tied')
+    expect(ran.records().map(({ response }) => (response as { status?: number })?.status)).toEqual([
+      200,
+      200,
+      409,
+      undefined,
+    ])
+    expect(ran.code).toBe(0)
+  })
+
   test('fails where a scenario is not answered as it should be, and says how', async () => {
     const { url } = await receiver(() => 200)
     const { code, stdout, stderr } = await run([

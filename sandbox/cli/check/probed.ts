@@ -1,0 +1,74 @@
+import type { Secrets } from 'tix-webhooks'
+import type { ScenarioInfo } from 'tix-webhooks/testing'
+import { hintFor, type SendResult } from '../../internal.js'
+import type { AfterSilence, Consequence } from './consequence.js'
+
+/** A scenario that was sent, and its target. */
+export interface Probed {
+  readonly scenario: Pick<ScenarioInfo, 'name' | 'verdict' | 'isBurst'>
+  readonly url: string
+  readonly timeoutMs: number
+  readonly secret: Secrets
+  /** Whether all deliveries are of one order, which may have been handled before: then a 409 means that it was. Default false. */
+  readonly isOneOrder?: boolean
+  /** The status of a genuine delivery, if its handler fails: an answer with this status is no refusal. */
+  readonly failsWith?: number | undefined
+  /** The bodies of the deliveries, in their order: the same body is the same event. Default: each is an event of its own. */
+  readonly bodies?: readonly (string | undefined)[]
+  /** For each delivery, whether its header is genuine but for a second `t`. Default: none is. */
+  readonly repeatsTime?: readonly boolean[]
+  /** How it goes on, if a delivery that must not be accepted was not answered. Default `nothing`. */
+  readonly afterSilence?: AfterSilence | undefined
+}
+
+/** A fault, what to do about it, and its consequence. */
+export interface Fault {
+  readonly advice: string
+  readonly consequence: Consequence
+  /** The places of the deliveries that were answered wrongly, from 0. */
+  readonly at: readonly number[]
+}
+
+/** Statuses by which a receiver says that a delivery is not genuine. */
+export const REFUSED: readonly number[] = [400, 401, 403]
+
+/** Statuses for a delivery that another request is handling: they ask for a retry. */
+export const COME_AGAIN: readonly number[] = [409, 425, 429, 503]
+
+/** The status that many receivers give a duplicate. It does not refuse the bytes. */
+export const CONFLICT = 409
+
+/** It says nothing about the delivery. */
+export const TOO_MANY_REQUESTS = 429
+
+/** The status of an answer; 0 if there is none. */
+export const statusOf = ({ response }: SendResult): number => response?.status ?? 0
+
+/** The places of the answers that are so. */
+export function placesOf(
+  results: readonly SendResult[],
+  isSo: (result: SendResult, index: number) => boolean,
+): number[] {
+  return results.flatMap((result, index) => (isSo(result, index) ? [index] : []))
+}
+
+/** What to do about an answer that is no success, or about none. */
+export function adviceOn({ url, timeoutMs }: Probed, result: SendResult): string {
+  return hintFor({ url, timeoutMs, secrets: [] }, result) ?? ''
+}
+
+/** The first answer that is a redirect. */
+export function redirectIn(results: readonly SendResult[]): SendResult | undefined {
+  return results.find((result) => statusOf(result) >= 300 && statusOf(result) < 400)
+}
+
+/** The fault if it limits requests; undefined if it does not. */
+export function faultOfLimit(results: readonly SendResult[]): Fault | undefined {
+  const at = placesOf(results, (result) => statusOf(result) === TOO_MANY_REQUESTS)
+  if (at.length === 0) return undefined
+  return {
+    advice: 'It answers 429, which proves nothing: allow more requests while you check.',
+    consequence: 'undecided',
+    at,
+  }
+}
