@@ -40,6 +40,7 @@ export { VERSION } from './lib/version.js'
 export { ASSUMPTIONS } from './service/assumptions.js'
 export { MAX_SEED, MAX_TIMEOUT_SECONDS } from './service/options.js'
 export { withChanges } from './service/payload-changes.js'
+export { IN_FLIGHT, isDebatable } from './service/scenario-verdicts.js'
 export { isCalendarDay } from './time/calendar.js'
 export { durationMs } from './time/duration.js'
 

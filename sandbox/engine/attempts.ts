@@ -31,7 +31,7 @@ export interface ScenarioRequest {
 }
 
 /** A request to send, with its target and the reason for it. */
-interface Sending extends Pick<Attempt, 'trigger' | 'scenario' | 'sentBody'> {
+interface Sending extends Pick<Attempt, 'trigger' | 'scenario' | 'sentBody' | 'inexact'> {
   readonly url: string
   readonly secrets: readonly string[]
   readonly headers: Readonly<Record<string, string>>
@@ -110,10 +110,9 @@ export class Attempts {
     const { transport } = request
     const length = isChunked(transport) ? {} : { 'content-length': String(body.length) }
     const headers = { 'user-agent': USER_AGENT, ...request.headers, ...length }
-    const sentBody = sentBodyOf(tracked.delivery.message, body)
     return this.#attempt(tracked, {
       ...{ trigger: 'scenario', scenario, url, secrets, headers, body, transport, signal: this.underWay },
-      ...(sentBody !== undefined && { sentBody }),
+      ...sentBodyOf(tracked.delivery.message, body),
     })
   }
 
@@ -185,7 +184,9 @@ export function isSuccess({ response }: Pick<Attempt, 'response'>): boolean {
   return response !== undefined && isSuccessStatus(response.status)
 }
 
-function sentBodyOf({ body }: Message, sent: Uint8Array): string | undefined {
+function sentBodyOf({ body }: Message, sent: Uint8Array): Pick<Attempt, 'sentBody' | 'inexact'> {
   const text = Buffer.from(sent).toString()
-  return text === body ? undefined : text.slice(0, MAX_SENT_BODY)
+  if (text === body) return {}
+  const sentBody = text.slice(0, MAX_SENT_BODY)
+  return { sentBody, ...(!Buffer.from(sentBody).equals(sent) && { inexact: true }) }
 }

@@ -9,7 +9,7 @@ import { DeliveryGone } from './record/delivery-gone.js'
 import type { DeliveryLog, Tracked } from './record/delivery-log.js'
 import { LIMITS } from './record/limits.js'
 import type { Attempt, Delivery, Message } from './record/records.js'
-import { isSettled } from './record/records.js'
+import { isScenario, isSettled } from './record/records.js'
 import { jittered, MIN_GAP_MS } from './schedule.js'
 
 /** A request of a scenario that is sent before a genuine one. */
@@ -113,7 +113,7 @@ export class Dispatcher {
   }
 
   /**
-   * Sends it again, at once. A success settles the delivery unless it went to another URL; a failure changes nothing.
+   * Sends it again, at once. A success settles the delivery unless it went to another URL or a scenario sent it; a failure changes nothing.
    *
    * @throws DeliveryGone if it was dropped, or its endpoint was removed
    */
@@ -129,7 +129,8 @@ export class Dispatcher {
     const { secrets } = endpoint
     const attempt = await attempts.genuine(tracked, { url: to ?? endpoint.url, secrets }, 'manual')
     if (!this.#record(tracked, attempt)) return attempt
-    if (isSuccess(attempt) && to === undefined) this.#end(tracked, 'delivered')
+    const isDelivered = isSuccess(attempt) && to === undefined && !isScenario(tracked.delivery)
+    if (isDelivered) this.#end(tracked, 'delivered')
     this.#parts.onAttempt(tracked.delivery, attempt)
     return attempt
   }

@@ -30,7 +30,7 @@ export function hintForParked(answer: {
   readonly body: string
 }): string | undefined {
   return isParked(answer)
-    ? 'Your receiver parked it: it is not handled, and the service does not retry it. Your log has the cause; once that is mended, replay it: hooks.replay().'
+    ? 'Your receiver parked it: it is not handled, and the service does not retry it. Your log has the cause; once that is fixed, replay it: hooks.replay().'
     : undefined
 }
 

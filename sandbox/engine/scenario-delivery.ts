@@ -44,7 +44,7 @@ export async function deliverScenario(
 ): Promise<Delivery> {
   const { endpointId } = target
   const firstAtMs = clock.now()
-  const delivery = { id: random.id('dlv_'), message, endpointId, firstAtMs, attempts: [] }
+  const delivery = { id: random.id('dlv_'), message, endpointId, scenario, firstAtMs, attempts: [] }
   const tracked = log.add({ ...delivery, status: 'pending' }, random.seed())
   onDelivery(tracked.delivery)
 

@@ -14,7 +14,12 @@ type HttpErrorCode =
   | 'internal'
 
 /** The codes of the sandbox's control API and pages, which the service does not have. */
-type ControlErrorCode = 'origin_refused' | 'time_goes_forward' | 'endpoint_removed' | 'sandbox_closed'
+type ControlErrorCode =
+  | 'origin_refused'
+  | 'time_goes_forward'
+  | 'endpoint_removed'
+  | 'body_not_kept'
+  | 'sandbox_closed'
 
 /** The code of every error that an answer can have. */
 export type ErrorCode = RefusalCode | HttpErrorCode | ControlErrorCode
@@ -72,6 +77,7 @@ const STATUSES: Readonly<Record<ErrorCode, ErrorStatus>> = {
   tier_sold_out: 409,
   sandbox_full: 409,
   endpoint_removed: 409,
+  body_not_kept: 409,
   sandbox_closed: 409,
   body_too_large: 413,
   unsupported_media_type: 415,
@@ -83,6 +89,7 @@ const OF_CONTROL: readonly ErrorCode[] = [
   'origin_refused',
   'time_goes_forward',
   'endpoint_removed',
+  'body_not_kept',
   'sandbox_closed',
 ] satisfies ControlErrorCode[]
 

@@ -52,7 +52,7 @@ export function App() {
           run={async () => {
             await post('/reset')
             endPassage()
-            go({ ...route, delivery: undefined, attempt: undefined })
+            go({ ...route, delivery: undefined, attempt: undefined, q: '', status: '' })
             notify('All data and deliveries are forgotten.')
           }}
         >

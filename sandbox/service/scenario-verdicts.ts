@@ -17,7 +17,7 @@ const EXPECTED: Readonly<Record<ScenarioInfo['verdict'], ExpectedAnswer>> = {
 }
 
 /** Statuses for a delivery while another one of the same event is being handled. */
-const IN_FLIGHT: readonly number[] = [409, 425, 429, 503]
+export const IN_FLIGHT: readonly number[] = [409, 425, 429, 503]
 
 const OF_A_BURST: ExpectedAnswer = {
   says: `2xx, or ${IN_FLIGHT.slice(0, -1).join(', ')} or ${IN_FLIGHT.at(-1)} while another one is handled`,

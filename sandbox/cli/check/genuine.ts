@@ -1,9 +1,8 @@
-import { isHandled, isParked, type SendResult } from '../../internal.js'
+import { IN_FLIGHT, isHandled, isParked, type SendResult } from '../../internal.js'
 import { ADVICE } from './advice.js'
 import { ofRefusal } from './consequence.js'
 import {
   adviceOn,
-  COME_AGAIN,
   CONFLICT,
   type Fault,
   faultOfLimit,
@@ -23,7 +22,7 @@ export function faultWithGenuine(probed: Probed, results: readonly SendResult[])
   const mayComeAgain = scenario.isBurst && isDone.includes(true)
   const at = placesOf(
     results,
-    (result, index) => !isDone[index] && !(mayComeAgain && COME_AGAIN.includes(statusOf(result))),
+    (result, index) => !isDone[index] && !(mayComeAgain && IN_FLIGHT.includes(statusOf(result))),
   )
   const unanswered = results.find(({ error }) => error !== undefined)
   if (unanswered !== undefined) return { advice: adviceOn(probed, unanswered), consequence, at }

@@ -1,7 +1,7 @@
 import type { Secrets } from 'tix-webhooks'
-import { isHandled, isParked, type SendResult } from '../../internal.js'
+import { IN_FLIGHT, isHandled, isParked, type SendResult } from '../../internal.js'
 import { faultWithGenuine } from './genuine.js'
-import { adviceOn, COME_AGAIN, CONFLICT, type Fault, type Probed, REFUSED, statusOf } from './probed.js'
+import { adviceOn, CONFLICT, type Fault, type Probed, REFUSED, statusOf } from './probed.js'
 import { faultWithForged, faultWithUnusable } from './unacceptable.js'
 
 /** The result of a scenario. The fault is absent if it passed. */
@@ -41,7 +41,7 @@ const GIVES_UP =
 
 const EXPECTED = {
   genuine: 'each answered 2xx',
-  burst: `at least one answered 2xx, the others 2xx, ${COME_AGAIN.join(', ')}`,
+  burst: `at least one answered 2xx, the others 2xx, ${IN_FLIGHT.join(', ')}`,
   forged: 'each answered 4xx',
   unusable: 'none answered 2xx',
   unknown: 'each answered 2xx',

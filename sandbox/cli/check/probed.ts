@@ -32,9 +32,6 @@ export interface Fault {
 /** Statuses by which a receiver says that a delivery is not genuine. */
 export const REFUSED: readonly number[] = [400, 401, 403]
 
-/** Statuses for a delivery that another request is handling: they ask for a retry. */
-export const COME_AGAIN: readonly number[] = [409, 425, 429, 503]
-
 /** The status that many receivers give a duplicate. It does not refuse the bytes. */
 export const CONFLICT = 409
 

@@ -1,4 +1,5 @@
 import { makeScenario, type Scenario, type ScenarioName, type ScenarioSource } from 'tix-webhooks/testing'
+import { isDebatable } from '../../internal.js'
 
 /** Scenarios whose point is that an event is sent again, or how two of them are related. */
 const OF_ONE_MAKING: readonly ScenarioName[] = ['duplicate', 'concurrent-burst', 'reordered', 'tied']
@@ -36,22 +37,4 @@ export async function scenarioForAnyReceiver(
       return answers
     },
   }
-}
-
-/** Whether a correct receiver may accept it as well as refuse it: an event that lacks `created_at` alone, which not every handler needs. */
-export function isDebatable(scenario: string, body: string | undefined): boolean {
-  return scenario === 'not-an-envelope' && body !== undefined && lacksDateAlone(body)
-}
-
-function lacksDateAlone(body: string): boolean {
-  try {
-    const { type, created_at, data } = Object(JSON.parse(body)) as Partial<Record<string, unknown>>
-    return typeof type === 'string' && type !== '' && created_at === undefined && isObject(data)
-  } catch {
-    return false
-  }
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

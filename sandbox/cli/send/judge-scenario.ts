@@ -1,8 +1,6 @@
 import { SCENARIOS, type ScenarioInfo, type ScenarioName } from 'tix-webhooks/testing'
-import { isHandled, isParked, isSuccessStatus } from '../../internal.js'
+import { IN_FLIGHT, isDebatable, isHandled, isParked, isSuccessStatus } from '../../internal.js'
 import { judge } from '../check/judge.js'
-import { COME_AGAIN } from '../check/probed.js'
-import { isDebatable } from '../check/scenario-deliveries.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import type { Output } from '../terminal/output.js'
 
@@ -84,7 +82,7 @@ export function remarkOn({
       says: isParked(response) ? 'kept, as it should be' : 'not acknowledged, as it should be',
     }
   }
-  return info.isBurst && COME_AGAIN.includes(status)
+  return info.isBurst && IN_FLIGHT.includes(status)
     ? { isRight: true, says: 'asked for a retry, as it may' }
     : undefined
 }

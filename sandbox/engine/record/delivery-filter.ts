@@ -2,12 +2,12 @@ import { matchesKind } from '../kinds.js'
 import { type Delivery, type DeliveryStatus, isScenario } from './records.js'
 
 export interface DeliveryFilter {
-  /** A status; `scenario` is that of all scenarios, `passed` and `wrong_answer`. */
+  /** A status; `scenario` is any status of a scenario. */
   status?: DeliveryStatus | 'scenario'
   /** A kind, or a group such as `event.*`. */
   type?: string
   endpointId?: string
-  /** Text in the id, the kind or the body; case does not matter. */
+  /** Text in the id, the kind, the body or the scenario; case does not matter. */
   text?: string
   /** The most deliveries returned. Default 100. */
   limit?: number
@@ -37,6 +37,6 @@ export function hasStatus(delivery: Delivery, status: DeliveryStatus | 'scenario
   return status === 'scenario' ? isScenario(delivery) : delivery.status === status
 }
 
-function has({ id, message: { type, body } }: Delivery, text: string): boolean {
-  return [id, type, body].some((part) => part.toLowerCase().includes(text))
+function has({ id, message: { type, body }, scenario = '' }: Delivery, text: string): boolean {
+  return [id, type, body, scenario].some((part) => part.toLowerCase().includes(text))
 }

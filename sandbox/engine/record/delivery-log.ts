@@ -220,7 +220,8 @@ export class DeliveryLog {
   }
 }
 
-function withoutBodies({ sentBody, response, ...rest }: Attempt): Attempt {
+function withoutBodies({ response, ...attempt }: Attempt): Attempt {
+  const rest = attempt.sentBody === undefined ? attempt : { ...attempt, sentBody: '', inexact: true as const }
   if (response === undefined) return rest
   // It is short, and alone says that an event is not handled.
   return { ...rest, response: isParked(response) ? response : { ...response, body: '', truncated: true } }

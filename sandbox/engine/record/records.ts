@@ -29,8 +29,6 @@ export const DELIVERY_STATUSES: readonly DeliveryStatus[] = [
   'wrong_answer',
 ]
 
-const SCENARIO_STATUSES: readonly DeliveryStatus[] = ['passed', 'wrong_answer']
-
 /** No delivery of any status. */
 export function noDeliveries(): Record<DeliveryStatus, number> {
   return { pending: 0, retrying: 0, delivered: 0, failed: 0, skipped: 0, passed: 0, wrong_answer: 0 }
@@ -42,6 +40,8 @@ export interface Delivery {
   readonly message: Message
   /** Empty if a scenario sent it to a URL that is not an endpoint. */
   readonly endpointId: string
+  /** The name of the scenario that sent it: its status says then whether the answers were right, and no resend changes that. */
+  readonly scenario?: string
   readonly status: DeliveryStatus
   /** Why it is failed or skipped, for people. */
   readonly reason?: string
@@ -68,6 +68,8 @@ export interface Attempt {
   readonly requestHeaders: Readonly<Record<string, string>>
   /** The body that was sent if it is not the message's: at most 64 KiB of it. */
   readonly sentBody?: string
+  /** Whether `sentBody` is not exactly what was sent: it was cut, dropped because of its age, or is not UTF-8. */
+  readonly inexact?: true
   readonly response?: AttemptResponse
   /** Why there was no answer: `timeout`, `ECONNREFUSED`, `address_refused` and so on. */
   readonly error?: { readonly code: string; readonly message: string }
@@ -98,7 +100,7 @@ export function isParkedDelivery({ status, attempts }: Pick<Delivery, 'status' |
   return isParked(accepted.at(-1)?.response)
 }
 
-/** Whether a scenario sent it, and has been answered. */
-export function isScenario({ status }: Pick<Delivery, 'status'>): boolean {
-  return SCENARIO_STATUSES.includes(status)
+/** Whether a scenario sent it. */
+export function isScenario({ scenario }: Pick<Delivery, 'scenario'>): boolean {
+  return scenario !== undefined
 }

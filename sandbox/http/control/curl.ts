@@ -1,6 +1,7 @@
 import { signatureHeader } from '../../engine/attempts.js'
 import type { Attempt, Delivery } from '../../engine/record/records.js'
 import type { Service } from '../../service/service.js'
+import { HttpError } from '../errors.js'
 import type { CurlView } from './views.js'
 
 /** A shell passes no argument that is longer than 128 KiB. */
@@ -10,14 +11,22 @@ const MAX_ARGUMENT = 100 * 1024
 const BY_CURL = ['content-length', 'transfer-encoding', 'host', 'connection']
 
 /**
- * The command that sends an attempt from a terminal. A genuine one is signed now, so that it is no replay; what was made invalid on
- * purpose goes out exactly as it did.
+ * The command that sends an attempt from a terminal. It is signed now, so that it is no replay; what a scenario sent goes out exactly as it
+ * did.
+ *
+ * @throws HttpError if the exact body is not kept
  */
 export async function curlJson(
   service: Service,
   { message, endpointId }: Delivery,
   attempt: Attempt | undefined,
 ): Promise<CurlView> {
+  if (attempt?.inexact) {
+    throw new HttpError(
+      'body_not_kept',
+      'The sandbox did not keep the exact body of this attempt: send the scenario again.',
+    )
+  }
   const endpoint = service.engine.endpoint(endpointId)
   const body = attempt?.sentBody ?? message.body
   const url = attempt?.url ?? endpoint?.url ?? ''

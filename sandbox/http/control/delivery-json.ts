@@ -20,7 +20,7 @@ export function briefJson(delivery: Delivery, engine: Engine): BriefView {
 }
 
 function headJson(
-  { id, message, endpointId, status, reason, firstAtMs, nextAtMs }: Delivery,
+  { id, message, endpointId, scenario, status, reason, firstAtMs, nextAtMs }: Delivery,
   engine: Engine,
 ) {
   return {
@@ -31,6 +31,7 @@ function headJson(
     endpoint: endpointId,
     // The endpoint may have been removed since.
     url: engine.endpoint(endpointId)?.url ?? null,
+    ...(scenario !== undefined && { scenario }),
     status,
     ...(reason !== undefined && { reason }),
     created_at: message.createdAt,
@@ -40,11 +41,10 @@ function headJson(
 }
 
 function lastJson(attempt: Attempt): NonNullable<BriefView['last']> {
-  const { id, trigger, scenario, response, error } = attempt
+  const { id, trigger, response, error } = attempt
   return {
     attempt: id,
     trigger,
-    ...(scenario !== undefined && { scenario }),
     ...(response && { status: response.status }),
     ...saysOf(response),
     ...(isParked(response) && { parked: true as const }),
@@ -54,7 +54,7 @@ function lastJson(attempt: Attempt): NonNullable<BriefView['last']> {
 
 /** An attempt, as the control API shows it. */
 export function attemptJson(attempt: Attempt): AttemptView {
-  const { id, number, trigger, scenario, virtualMs, realMs, url, requestHeaders, sentBody } = attempt
+  const { id, number, trigger, scenario, virtualMs, realMs, url, requestHeaders, sentBody, inexact } = attempt
   const { response, error, durationMs, hint } = attempt
   return {
     id,
@@ -64,7 +64,11 @@ export function attemptJson(attempt: Attempt): AttemptView {
     virtual_time: utcText(virtualMs),
     real_time: utcText(realMs),
     url,
-    request: { headers: requestHeaders, ...(sentBody !== undefined && { body: sentBody }) },
+    request: {
+      headers: requestHeaders,
+      ...(sentBody !== undefined && { body: sentBody }),
+      ...(inexact && { inexact }),
+    },
     ...(response && { response }),
     ...saysOf(response),
     ...(isParked(response) && { parked: true as const }),

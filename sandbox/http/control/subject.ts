@@ -16,11 +16,13 @@ export function subjectOf(message: Message): string {
 
 function read({ type, body }: Message): string {
   const { order, tickets, event } = dataOf(body)
-  const parts = isObject(order)
-    ? [countOf(tickets), priceOf(order.total_cents), textOf(order.buyer_email) ?? textOf(order.id)]
-    : isObject(event)
-      ? [textOf(event.title) ?? textOf(event.id), /^event\.(.+)$/.exec(type)?.[1]]
-      : []
+  const change = /^event\.(.+)$/.exec(type)?.[1]
+  const parts =
+    isObject(order) && change === undefined
+      ? [countOf(tickets), priceOf(order.total_cents), textOf(order.buyer_email) ?? textOf(order.id)]
+      : isObject(event)
+        ? [textOf(event.title) ?? textOf(event.id), textOf(change)]
+        : []
   return parts.filter((part) => part !== undefined).join(' · ')
 }
 
@@ -35,23 +37,24 @@ function dataOf(body: string): Readonly<Record<string, unknown>> {
 
 function countOf(tickets: unknown): string | undefined {
   if (!Array.isArray(tickets)) return undefined
-  return tickets.length === 1 ? '1 ticket' : `${tickets.length} tickets`
+  return tickets.length === 1 ? '1 ticket' : `${tickets.length.toLocaleString('en')} tickets`
 }
 
 /** The service names no currency. */
 function priceOf(cents: unknown): string | undefined {
-  return typeof cents === 'number' ? (cents / 100).toFixed(2) : undefined
+  return Number.isSafeInteger(cents) ? (Number(cents) / 100).toFixed(2) : undefined
 }
 
 /** Text in one line, as far as it fits. */
 function textOf(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   const line = value
-    .slice(0, 2 * MAX_LENGTH)
+    .slice(0, 4 * MAX_LENGTH)
     .replaceAll(/\s+/g, ' ')
     .trim()
   if (line === '') return undefined
-  return line.length <= MAX_LENGTH ? line : `${line.slice(0, MAX_LENGTH - 1)}…`
+  const characters = [...line]
+  return characters.length <= MAX_LENGTH ? line : `${characters.slice(0, MAX_LENGTH - 1).join('')}…`
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -88,6 +88,8 @@ interface DeliveryHead {
   readonly mode: string
   readonly endpoint: string
   readonly url: string | null
+  /** The name of the scenario that sent it. */
+  readonly scenario?: string
   readonly status: DeliveryStatus
   readonly reason?: string
   readonly created_at: string
@@ -101,7 +103,6 @@ export interface BriefView extends DeliveryHead {
   readonly last?: {
     readonly attempt: string
     readonly trigger: AttemptView['trigger']
-    readonly scenario?: string
     readonly status?: number
     /** The first words of the answer. */
     readonly says?: string
@@ -139,7 +140,13 @@ export interface AttemptView {
   readonly virtual_time: string
   readonly real_time: string
   readonly url: string
-  readonly request: { readonly headers: Readonly<Record<string, string>>; readonly body?: string }
+  readonly request: {
+    readonly headers: Readonly<Record<string, string>>
+    /** Absent if it was the body of the delivery. */
+    readonly body?: string
+    /** Whether `body` is not exactly what was sent: it was cut, dropped because of its age, or is not UTF-8. */
+    readonly inexact?: true
+  }
   readonly response?: AnswerView
   /** The first words of the answer: the message in its JSON, the first line of text on its HTML page, or its first line. */
   readonly says?: string
@@ -162,7 +169,7 @@ export interface AnswerView {
 export interface WhyView {
   /** Advice in words; null if nothing is wrong. */
   readonly advice: string | null
-  /** The verdict on its signature with the endpoint's secret; null if the secret is gone. */
+  /** The verdict on its signature with the endpoint's secret; null if the secret is gone, or the exact body is not kept. */
   readonly signature:
     | { readonly valid: true; readonly age_seconds: number; readonly findings: readonly string[] }
     | {
@@ -172,13 +179,16 @@ export interface WhyView {
         readonly findings: readonly string[]
       }
     | null
-  /** The verdict on an attempt that was made invalid on purpose. */
+  /** The verdict on an attempt of a scenario. */
   readonly scenario?: {
     readonly name: string
     readonly description: string
     readonly expected: string
     readonly got: string
+    /** Whether this attempt got it. */
     readonly passed: boolean
+    /** Why the scenario got a wrong answer though this attempt did not. */
+    readonly note?: string
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Diagnosis, diagnose } from '../../diagnose/diagnose.js'
-import type { Attempt, Delivery, Message } from '../../engine/record/records.js'
-import { answerText } from '../../lib/outcome-of.js'
+import type { Attempt, Delivery } from '../../engine/record/records.js'
+import { firstWords } from '../../lib/first-words.js'
+import { answerText, outcomeOf } from '../../lib/outcome-of.js'
 import { expectedAnswer, isRight, scenarioNamed } from '../../service/scenario-verdicts.js'
 import type { Service } from '../../service/service.js'
 import type { WhyView } from './views.js'
@@ -9,20 +10,29 @@ const HEADER = 'x-service-signature'
 
 /** Why an attempt ended as it did: what to do, what is to be said of its signature, and whether a scenario got the answer that it expects. */
 export async function whyJson(service: Service, delivery: Delivery, attempt: Attempt): Promise<WhyView> {
-  const scenario = scenarioJson(attempt, delivery.message)
+  const scenario = scenarioJson(attempt, delivery)
   return {
-    advice: scenario?.passed ? null : (attempt.hint ?? attempt.error?.message ?? null),
-    signature: signatureJson(await diagnosisOf(service, delivery, attempt)),
+    advice: scenario?.passed ? null : adviceOn(attempt),
+    signature: signatureJson(await diagnosisOf(service, delivery, attempt), attempt),
     ...(scenario && { scenario }),
   }
 }
 
-/** Diagnoses a delivery with the secrets that its endpoint has now; undefined if the endpoint was removed. */
+/** The hint, and the first words of the answer where it does not quote them. */
+function adviceOn({ hint, error, response }: Attempt): string | null {
+  const advice = hint ?? error?.message ?? null
+  if (advice === null || response === undefined || outcomeOf(response.body) !== undefined) return advice
+  const words = firstWords(response)
+  return words === undefined || advice.includes(words) ? advice : `${advice} It answered: “${words}”.`
+}
+
+/** Diagnoses a delivery with the secrets that its endpoint has now; undefined without them, or without the exact body. */
 async function diagnosisOf(
   { engine, signature, clock, signingNow }: Service,
   { message, endpointId }: Delivery,
   attempt: Attempt,
 ): Promise<Diagnosis | undefined> {
+  if (attempt.inexact) return undefined
   const { secrets = [] } = engine.endpoint(endpointId) ?? {}
   const sentMs = signingNow === clock.now ? attempt.virtualMs : attempt.realMs
   let first: Diagnosis | undefined
@@ -40,22 +50,37 @@ async function diagnosisOf(
   return first
 }
 
-function signatureJson(diagnosis: Diagnosis | undefined): WhyView['signature'] {
+/** Advice on a signature is for one that should be valid: what a scenario made invalid is to stay so, and what was signed here was right. */
+function signatureJson(diagnosis: Diagnosis | undefined, { trigger }: Attempt): WhyView['signature'] {
   if (diagnosis === undefined) return null
   const { findings } = diagnosis
   if (diagnosis.valid) return { valid: true, age_seconds: diagnosis.ageSeconds, findings }
-  return { valid: false, code: diagnosis.code, reason: diagnosis.reason, findings }
+  const { code } = diagnosis
+  const reason =
+    trigger === 'scenario'
+      ? 'The scenario made it so.'
+      : code === 'signature_mismatch'
+        ? 'It was signed with a secret that the endpoint no longer has.'
+        : diagnosis.reason
+  return { valid: false, code, reason, findings: [] }
 }
 
 /** The answer that a scenario expects, and whether it came; undefined without a scenario. */
-function scenarioJson(attempt: Attempt, message: Message): WhyView['scenario'] {
+function scenarioJson(attempt: Attempt, { message, status, attempts }: Delivery): WhyView['scenario'] {
   const scenario = scenarioNamed(attempt.scenario)
   if (scenario === undefined) return undefined
+  const isPassed = (one: Attempt): boolean => status === 'passed' || isRight(scenario, one, message)
+  const wrong = attempts.filter((one) => one.trigger === 'scenario' && !isPassed(one))
+  const note =
+    wrong.length > 0
+      ? `Another answer was wrong: that to attempt ${wrong.map(({ number }) => number).join(', ')}.`
+      : 'None of the answers says that the event was handled.'
   return {
     name: scenario.name,
     description: scenario.description,
     expected: expectedAnswer(scenario).says,
     got: answerText(attempt),
-    passed: isRight(scenario, attempt, message),
+    passed: isPassed(attempt),
+    ...(status === 'wrong_answer' && isPassed(attempt) && { note }),
   }
 }

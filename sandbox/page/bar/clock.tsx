@@ -42,7 +42,7 @@ export async function advance(change: { advance: string } | { to: string }, toMs
     notify(
       delivered + failed === 0
         ? `${passed} passed, without an attempt.`
-        : `${passed} passed: ${count(delivered + failed, 'attempt')}, ${delivered} accepted, ${failed} not.`,
+        : `${passed} passed: ${count(delivered + failed, 'attempt')}, ${delivered} accepted, ${failed} not accepted.`,
     )
   } finally {
     if (current === passage) endPassage()
@@ -73,7 +73,9 @@ export function Clock({
           look="main"
           disabled={nextAttempt === null}
           title={
-            nextAttempt === null ? 'No delivery waits for an attempt' : 'To the next attempt, and through it'
+            nextAttempt === null
+              ? 'No delivery is waiting for an attempt'
+              : 'To the next attempt, and through it'
           }
           run={() => nextAttempt && advance({ to: nextAttempt.at }, Date.parse(nextAttempt.at))}
         >
@@ -130,7 +132,7 @@ function Advancing({ fromMs, toMs, clock }: Passage & { readonly clock: ClockVie
       />
       <span>{count(delivered + failed, 'answer')}</span>
       <Action look="small" run={() => post('/clock', { stop: true })}>
-        Break off
+        Stop
       </Action>
     </div>
   )

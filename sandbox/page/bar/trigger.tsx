@@ -23,6 +23,7 @@ interface Triggered {
 export async function send(request: {
   kind?: string
   event?: string
+  mode?: string
   scenario?: string
   data?: unknown
 }): Promise<readonly string[]> {
@@ -31,7 +32,7 @@ export async function send(request: {
   notify(
     first === undefined ? (
       <>
-        No endpoint takes it: <a href="#/endpoints">add one</a>.
+        No endpoint is subscribed to it: <a href="#/endpoints">add one</a>.
       </>
     ) : (
       <>
@@ -82,7 +83,7 @@ export function Trigger() {
       </button>
       <details>
         <summary>Edit its data</summary>
-        <label for="trigger-data">Data, as JSON; empty: it is made</label>
+        <label for="trigger-data">Data as JSON (leave empty to generate it)</label>
         <textarea
           id="trigger-data"
           rows={8}
@@ -109,7 +110,7 @@ function readData(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new Error(`The data is no JSON: ${reasonOf(error)}`)
+    throw new Error(`The data is not valid JSON: ${reasonOf(error)}`)
   }
 }
 

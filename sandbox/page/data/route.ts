@@ -38,7 +38,7 @@ function readRoute(hash: string): Route {
     attempt: attempt || undefined,
     q: (given.get('q') ?? '').slice(0, 200),
     status: TABS.find((one) => one === given.get('status')) ?? '',
-    limit: Math.min(Math.max(Number(given.get('limit')) || LIMIT, 1), MAX_LIMIT),
+    limit: Math.min(Math.max(Math.trunc(Number(given.get('limit'))) || LIMIT, 1), MAX_LIMIT),
     follow: given.has('follow'),
   }
 }

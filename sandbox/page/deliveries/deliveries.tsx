@@ -6,7 +6,7 @@ import { Delivery } from '../delivery/delivery.js'
 import { Empty } from './empty.js'
 import { useKeys } from './keys.js'
 import { Row } from './row.js'
-import { Toolbar } from './toolbar.js'
+import { countOf, Toolbar } from './toolbar.js'
 
 interface DeliveriesProps {
   readonly route: Route
@@ -18,9 +18,11 @@ export function Deliveries({ route, state }: DeliveriesProps) {
   const { deliveries, matching, endpoints } = state
   const chosen = route.follow ? deliveries[0]?.id : route.delivery
   const list = useRef<HTMLElement>(null)
-  const [drawn, setDrawn] = useState(LIMIT)
+  const [asked, setDrawn] = useState(LIMIT)
+  const drawn = Math.max(asked, 1 + deliveries.findIndex(({ id }) => id === chosen))
   useKeys(list, route, chosen)
   useFocusOnReturn(list, route)
+  const forgotten = route.q === '' ? countOf(route.status, state.status.deliveries) - matching : 0
   const isFiltered = route.q !== '' || route.status !== ''
   const brief = deliveries.find(({ id }) => id === chosen)
   return (
@@ -76,6 +78,11 @@ export function Deliveries({ route, state }: DeliveriesProps) {
           </p>
         )}
         {matching > deliveries.length && <More route={route} shown={deliveries.length} matching={matching} />}
+        {forgotten > 0 && (
+          <p class="more">
+            {count(forgotten, 'older one is', 'older ones are')} counted, and no longer kept.
+          </p>
+        )}
       </section>
       {chosen !== undefined && (
         <Delivery key={chosen} id={chosen} brief={brief} route={route} state={state} />
@@ -102,7 +109,7 @@ function More({ route, shown, matching }: { route: Route; shown: number; matchin
   const next = [5 * LIMIT, MAX_LIMIT].find((limit) => limit > route.limit)
   return (
     <p class="more">
-      The latest {shown} of {count(matching, 'delivery', 'deliveries')}.{' '}
+      The latest {shown.toLocaleString('en')} of {count(matching, 'delivery', 'deliveries')}.{' '}
       {next !== undefined && (
         <button type="button" class="small" onClick={() => go({ ...route, limit: next })}>
           Show {next}

@@ -16,7 +16,7 @@ export function Empty({ endpoints }: { readonly endpoints: readonly EndpointView
   ].map((command) => `npx tix-webhooks ${command.replace(/$| >/, ` --sandbox ${location.origin}$&`)}`)
   return (
     <div class="empty">
-      <h3>Nothing was sent yet</h3>
+      <h3>Nothing has been sent yet</h3>
       <p>
         {first === undefined ? (
           'No endpoint yet: webhooks go nowhere.'

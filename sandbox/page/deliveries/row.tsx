@@ -12,7 +12,7 @@ interface RowProps {
 
 /** A delivery in the list: the link opens it. */
 export const Row = memo(({ delivery, href, isChosen }: RowProps) => {
-  const { id, type, subject, status, last, attempts, url, created_at, mode } = delivery
+  const { id, type, subject, scenario, status, last, attempts, url, created_at, mode } = delivery
   return (
     <tr class={isChosen ? `chosen ${status}` : status}>
       <th scope="row">
@@ -24,8 +24,8 @@ export const Row = memo(({ delivery, href, isChosen }: RowProps) => {
             <Shown text={subject} />
           </span>{' '}
           <span>
-            {last?.scenario && <span class="tag">{last.scenario}</span>}
-            {last?.parked && <span class="tag">parked</span>}
+            {scenario && <span class="tag">{scenario}</span>}{' '}
+            {last?.parked && <span class="tag">parked</span>}{' '}
             {mode === 'live' && <span class="tag">live</span>}
           </span>
         </a>

@@ -13,11 +13,17 @@ interface ToolbarProps {
 export function Toolbar({ route, counts }: ToolbarProps) {
   const [q, setQ] = useState(route.q)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  useEffect(() => setQ(route.q), [route.q])
+  // What is clicked while one types is kept.
+  const latest = useRef(route)
+  latest.current = route
+  useEffect(() => {
+    if (route.q !== q.trim()) setQ(route.q)
+  }, [route.q])
+  useEffect(() => () => clearTimeout(timer.current), [])
   const search = (text: string): void => {
     setQ(text)
     clearTimeout(timer.current)
-    timer.current = setTimeout(() => replace({ ...route, q: text.trim() }), TYPING_MS)
+    timer.current = setTimeout(() => replace({ ...latest.current, q: text.trim() }), TYPING_MS)
   }
   return (
     <div class="toolbar">
@@ -76,7 +82,7 @@ function Tabs({ route, counts }: ToolbarProps) {
   )
 }
 
-function countOf(tab: Tab, counts: ToolbarProps['counts']): number {
+export function countOf(tab: Tab, counts: ToolbarProps['counts']): number {
   if (tab === 'scenario') return counts.passed + counts.wrong_answer
   return tab === '' ? Object.values(counts).reduce((sum, count) => sum + count) : counts[tab]
 }

@@ -42,7 +42,7 @@ export function Actions({ delivery, attempt, endpoint, route }: ActionsProps) {
             await copy(
               command,
               fresh
-                ? 'Copied, with a signature of now: a receiver takes it for five minutes.'
+                ? 'Copied, with a fresh signature, valid for five minutes.'
                 : 'Copied, exactly as it was sent.',
             )
           }}
@@ -83,8 +83,11 @@ function AsScenario({ delivery, route }: { delivery: DeliveryView; route: Route 
   const scenarios = useLoaded(() => get<{ data: ScenarioView[] }>('/scenarios'), [])?.data ?? []
   const [chosen, setChosen] = useState('duplicate')
   const play = async (): Promise<void> => {
-    const [first] = await send({ event: delivery.body, scenario: chosen })
-    if (first !== undefined) go({ ...route, delivery: first, attempt: undefined, follow: false })
+    const { body, mode, endpoint } = delivery
+    const ids = await send({ event: body, mode, scenario: chosen })
+    const sent = await Promise.all(ids.map((id) => get<DeliveryView>(`/deliveries/${id}`)))
+    const mine = sent.find((one) => one.endpoint === endpoint) ?? sent[0]
+    if (mine !== undefined) go({ ...route, delivery: mine.id, attempt: undefined, follow: false })
   }
   return (
     <div class="field">

@@ -29,9 +29,7 @@ export function Answer({ attempt }: { readonly attempt: AttemptView }) {
           />
           {response.truncated && (
             <p class="dim">
-              {response.body === ''
-                ? 'It is so old that it was dropped.'
-                : `The first ${bytes(response.body)} of it.`}
+              {response.body === '' ? 'No longer kept.' : `The first ${bytes(response.body)} of it.`}
             </p>
           )}
           <details>

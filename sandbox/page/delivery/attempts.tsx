@@ -64,9 +64,9 @@ export function Attempts({ delivery, planned, chosen, route }: AttemptsProps) {
           {shown}
         </Table>
       )}
-      {shown.length < all && (
-        <button type="button" class="small" onClick={() => setWhole(true)}>
-          Show all {all}
+      {(isWhole || shown.length < all) && (
+        <button type="button" class="small" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          {isWhole ? 'Show fewer' : `Show all ${all}`}
         </button>
       )}
     </section>
@@ -96,7 +96,7 @@ function Made({ attempt, after, isChosen, href }: MadeProps) {
         <Moment at={virtual_time} />
       </td>
       <td class="said">
-        <Result status={response?.status} error={error?.code} /> {tag && <span class="tag">{tag}</span>}
+        <Result status={response?.status} error={error?.code} /> {tag && <span class="tag">{tag}</span>}{' '}
         {parked ? <span class="tag">parked</span> : says && <Shown text={says} />}
       </td>
       <td class="number took">{milliseconds(duration_ms)}</td>

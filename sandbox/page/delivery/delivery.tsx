@@ -90,9 +90,9 @@ function Whole({ delivery, planned, route, state }: Loaded & Pick<DeliveryProps,
           <p>{delivery.reason}</p>
         </section>
       )}
-      {route.attempt !== undefined && route.attempt !== chosen?.id && (
+      {chosen !== undefined && route.attempt !== undefined && route.attempt !== chosen.id && (
         <p class="nothing">
-          There is no attempt <code>{route.attempt}</code> of it: the latest is shown.
+          This delivery has no attempt <code>{route.attempt}</code>: the latest is shown.
         </p>
       )}
       {chosen !== undefined && (

@@ -6,9 +6,6 @@ import { Code, Headers, pretty } from '../parts/code.js'
 import { copy } from '../parts/copy.js'
 import { Shown } from '../parts/shown.js'
 
-/** The part of a corrupted body that the sandbox keeps. */
-const KEPT_CHARACTERS = 64 * 1024
-
 /** The request of an attempt: its URL, headers and body, raw and indented. Without an attempt, the body that will be sent. */
 export function Payload({
   delivery,
@@ -20,7 +17,6 @@ export function Payload({
   const [isRaw, setRaw] = useState(false)
   const { headers, body = delivery.body } = attempt?.request ?? {}
   const indented = pretty(body)
-  const isCut = attempt?.request.body !== undefined && body.length >= KEPT_CHARACTERS
   return (
     <section aria-label="Payload">
       <div class="head">
@@ -54,7 +50,13 @@ export function Payload({
       ) : (
         <Code text={indented} label="The body, with indentation" isJson />
       )}
-      {isCut && <p class="dim">The sandbox keeps the first 64 KiB of what was made invalid on purpose.</p>}
+      {attempt?.request.inexact && (
+        <p class="dim">
+          {body === ''
+            ? 'No longer kept.'
+            : 'Not exactly what was sent: the sandbox keeps the first 64 KiB, as UTF-8.'}
+        </p>
+      )}
       {headers && (
         <details>
           <summary>Headers that were sent</summary>

@@ -65,7 +65,7 @@ export function Signature({ delivery, attempt, endpoint, assumed }: SignaturePro
           <li key={name}>
             <span>{name}</span>
             {digest === undefined ? (
-              <span class="dim">A browser computes none for a page from another machine without HTTPS.</span>
+              <span class="dim">Not available over plain HTTP from another machine.</span>
             ) : (
               <>
                 <code>{digest}</code> <Matches digest={digest} signatures={signatures} />
@@ -82,12 +82,10 @@ export function Signature({ delivery, attempt, endpoint, assumed }: SignaturePro
           )
           .map(({ index }) => (
             <p key={index} class="bad">
-              {nameOf(index, signatures)} is of no secret that the endpoint has now.
+              {nameOf(index, signatures)} matches none of the endpoint’s current secrets.
             </p>
           ))}
-      {attempt.request.body?.includes('\ufffd') && (
-        <p class="dim">Bytes of the body that are no UTF-8 are shown as U+FFFD, so its HMAC differs here.</p>
-      )}
+      {attempt.request.inexact && <p class="dim">The exact body is not kept, so its HMAC differs here.</p>}
     </section>
   )
 }
@@ -118,14 +116,16 @@ function nameOf(index: number, signatures: readonly string[]): string {
 
 function timeOf(t: string): string {
   const date = new Date(Number(t) * 1000)
-  return Number.isNaN(date.getTime()) ? 'no time' : `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`
+  return Number.isNaN(date.getTime())
+    ? 'not a timestamp'
+    : `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
 /** The signature has the real time, unless the sandbox signs by the virtual one. */
 function ageOf(t: string, { real_time, virtual_time }: AttemptView): string {
   const ages = [real_time, virtual_time].map((at) => Date.parse(at) - Number(t) * 1000)
   const [age = 0] = ages.sort((a, b) => Math.abs(a) - Math.abs(b))
-  if (Number.isNaN(age)) return 'it has no age'
+  if (Number.isNaN(age)) return 'of no age'
   if (age < -1000) return `${span(age)} in the future when it was sent`
   return age < 1000 ? 'it was signed when it was sent' : `${span(age)} old when it was sent`
 }

@@ -16,21 +16,22 @@ export function Why({ delivery, attempt }: WhyProps) {
     [delivery.id, attempt.id],
   )
   const scenario = why?.scenario
+  const hasPassed = scenario?.passed && scenario.note === undefined
   return (
     <>
       {scenario !== undefined && (
-        <section aria-label="Scenario" class={`why ${scenario.passed ? 'good' : 'bad'}`}>
+        <section aria-label="Scenario" class={`why ${hasPassed ? 'good' : 'bad'}`}>
           <h3>
-            Scenario <code>{scenario.name}</code>: {scenario.passed ? 'passed' : 'wrong answer'}
+            Scenario <code>{scenario.name}</code>: {hasPassed ? 'passed' : 'wrong answer'}
           </h3>
           <p>{scenario.description}</p>
           <p>
-            Expected <b>{scenario.expected}</b>, got <b>{scenario.got}</b>.
+            Expected <b>{scenario.expected}</b>, got <b>{scenario.got}</b>. {scenario.note}
           </p>
         </section>
       )}
       {(!isGood || why?.advice) && (
-        <section aria-label="Why" class={`why ${isGood || scenario?.passed ? '' : 'bad'}`}>
+        <section aria-label="Why" class={`why ${isGood || hasPassed ? '' : 'bad'}`}>
           <h3>Why</h3>
           {why?.advice && (
             <p>
@@ -57,7 +58,7 @@ function Verdict({ signature }: Pick<WhyView, 'signature'>) {
           </>
         ) : (
           <>
-            The signature was <b class="bad">invalid</b> when it was sent: <code>{signature.code}</code>.{' '}
+            The signature is <b class="bad">invalid</b>: <code>{signature.code}</code>.{' '}
             <Shown text={signature.reason} />
           </>
         )}

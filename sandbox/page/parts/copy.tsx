@@ -10,7 +10,7 @@ export async function copy(text: string, says: ComponentChildren = 'Copied.'): P
   } catch {
     notify(
       <label>
-        The browser allows no copying here. Copy it by hand:
+        The browser does not allow copying here. Copy it by hand:
         <textarea readOnly rows={3} value={text} onFocus={(event) => event.currentTarget.select()} />
       </label>,
     )

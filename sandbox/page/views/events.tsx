@@ -53,7 +53,7 @@ function Event({ event }: { readonly event: EventView }) {
         {tickets.map((tier) => (
           <li key={tier.id}>
             <span>
-              <Shown text={tier.name} />, {price(tier.price_cents)}, {tier.quantity} in all
+              <Shown text={tier.name} />, {price(tier.price_cents)}, {tier.quantity} in total
             </span>
             <Id id={tier.id} />
             {status === 'on_sale' && (
@@ -95,15 +95,19 @@ function Event({ event }: { readonly event: EventView }) {
 function Reschedule({ event: { id, title, doors_at } }: { readonly event: EventView }) {
   const [doors, setDoors] = useState<string>()
   const week = new Date(Date.parse(doors_at) + 7 * 24 * 3_600_000).toISOString().slice(0, 16)
-  if (doors === undefined) {
-    return (
-      <button type="button" onClick={() => setDoors(week)}>
-        Reschedule…<span class="unseen"> {title}</span>
-      </button>
-    )
-  }
+  const toggle = (
+    <button
+      type="button"
+      aria-expanded={doors !== undefined}
+      onClick={() => setDoors(doors === undefined ? week : undefined)}
+    >
+      Reschedule…<span class="unseen"> {title}</span>
+    </button>
+  )
+  if (doors === undefined) return toggle
   return (
     <span class="field">
+      {toggle}
       <label>
         New doors, UTC
         <input type="datetime-local" value={doors} onInput={(event) => setDoors(event.currentTarget.value)} />

@@ -10,7 +10,7 @@ export function Requests({ requests }: { readonly requests: readonly RequestView
     <>
       <h2>Requests</h2>
       {requests.length === 0 ? (
-        <p class="nothing">Your code has asked nothing of the API yet: it is at {location.origin}/v2.</p>
+        <p class="nothing">No API requests yet: the API is at {location.origin}/v2.</p>
       ) : (
         <Table label="Requests" heads={['Request', 'Answer', 'Error', 'Key', 'Age|age']}>
           {requests.map((request) => (

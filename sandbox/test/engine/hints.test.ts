@@ -140,7 +140,7 @@ describe('a hint says what to do about', () => {
     [
       '200 of an event that is parked',
       status(200, {}, '{"outcome":"parked"}'),
-      'Your receiver parked it: it is not handled, and the service does not retry it. Your log has the cause; once that is mended, replay it: hooks.replay().',
+      'Your receiver parked it: it is not handled, and the service does not retry it. Your log has the cause; once that is fixed, replay it: hooks.replay().',
     ],
   ])('%s', (_, result, hint) => {
     expect(hintFor(TRIED, result)).toBe(hint)

@@ -45,7 +45,7 @@ inBrowser('what is done in the page', () => {
 
   test('breaks an advance off that waits for an answer', async () => {
     const { stage, page, progress } = await advancing()
-    await page.getByRole('button', { name: 'Break off' }).click()
+    await page.getByRole('button', { name: 'Stop' }).click()
     await progress.waitFor({ state: 'detached' })
     expect(new Date(stage.sandbox.clock.now()).toISOString()).toMatch(/^2026-11-22T18:30:0/)
   })
@@ -59,7 +59,7 @@ inBrowser('what is done in the page', () => {
     await page.getByRole('button', { name: 'Really? Reset' }).click()
     await progress.waitFor({ state: 'detached' })
     await answered
-    await page.getByRole('heading', { name: 'Nothing was sent yet' }).waitFor()
+    await page.getByRole('heading', { name: 'Nothing has been sent yet' }).waitFor()
     expect(await page.getByRole('status').allInnerTexts()).toContain('All data and deliveries are forgotten.')
   })
 
@@ -79,7 +79,7 @@ inBrowser('what is done in the page', () => {
     await form.getByText('Edit its data').click()
     await form.getByRole('textbox').fill('{"event": ')
     await form.getByRole('button', { name: 'Send' }).click()
-    await form.getByText(/^The data is no JSON/).waitFor()
+    await form.getByText(/^The data is not valid JSON/).waitFor()
     expect(stage.sandbox.deliveries.list()).toHaveLength(2)
     await form.getByRole('button', { name: 'Fill in' }).click()
     await expect.poll(() => form.getByRole('textbox').inputValue()).toMatch(/"title": "Harbour Jazz"/)
@@ -152,7 +152,7 @@ inBrowser('what is done in the page', () => {
   test('shows what the API was asked, and the error', async () => {
     const stage = await pageStage()
     const { page } = await browser.open(stage, '#/requests')
-    await page.getByText(/^Your code has asked nothing/).waitFor()
+    await page.getByText(/^No API requests yet/).waitFor()
     await stage.sandbox.fetch('/v2/events/evt_none', { headers: { authorization: 'Bearer sk_test_a1b2' } })
     const row = page.getByRole('table', { name: 'Requests' }).locator('tbody tr')
     await expect

@@ -15,7 +15,7 @@ inBrowser('deliveries in the page', () => {
   test('appear as they are sent, the newest first', async () => {
     const stage = await pageStage()
     const { page, errors } = await browser.open(stage)
-    await page.getByRole('heading', { name: 'Nothing was sent yet' }).waitFor()
+    await page.getByRole('heading', { name: 'Nothing has been sent yet' }).waitFor()
     const { deliveries: first } = await stage.sandbox.trigger('order.created')
     const links = page.getByRole('table', { name: 'Deliveries' }).getByRole('link')
     await links.first().waitFor()
@@ -265,7 +265,7 @@ inBrowser('deliveries in the page', () => {
       const shown = page.getByRole('article', { name: 'Delivery' })
       await shown.getByText(`Expected 4xx, got ${got}.`).waitFor()
       await shown.locator('.head').getByText(status, { exact: true }).waitFor()
-      await shown.getByText('There is no attempt att_none of it: the latest is shown.').waitFor()
+      await shown.getByText('This delivery has no attempt att_none: the latest is shown.').waitFor()
       const table = page.getByRole('table', { name: 'Deliveries' })
       await table.getByText(status, { exact: true }).waitFor()
       for (const other of ['delivered', 'failed']) {
@@ -283,7 +283,7 @@ inBrowser('deliveries in the page', () => {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
     await page.getByRole('button', { name: 'Copy as cURL' }).click()
-    await page.getByText(/^Copied, with a signature of now/).waitFor()
+    await page.getByText(/^Copied, with a fresh signature/).waitFor()
     const command = await page.evaluate(() => navigator.clipboard.readText())
     const { stdout } = await run('sh', ['-c', command])
     expect(stdout).toMatch(/^HTTP\/1\.1 200 /)
@@ -328,7 +328,7 @@ inBrowser('deliveries in the page', () => {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
     await page.getByRole('button', { name: 'Copy as cURL' }).click()
-    await page.getByText(/^Copied, with a signature of now/).waitFor()
+    await page.getByText(/^Copied, with a fresh signature/).waitFor()
     const command = await page.evaluate(() => navigator.clipboard.readText())
     const shell = run('sh', { maxBuffer: 10_000_000 })
     shell.child.stdin?.end(command)

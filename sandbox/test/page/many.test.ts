@@ -29,7 +29,7 @@ inBrowser('with 2,000 deliveries', () => {
         return rows.count()
       })
       .toBe(1000)
-    await page.getByText(/^The latest 1000 of 2,000 deliveries/).waitFor()
+    await page.getByText(/^The latest 1,000 of 2,000 deliveries/).waitFor()
 
     const sent = stage.sandbox.account.createEvent({
       title: 'One more',

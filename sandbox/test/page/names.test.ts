@@ -124,7 +124,7 @@ inBrowser('the names by which the page is found', () => {
     await page.goto(`${stage.sandbox.url}/#/deliveries`)
     await page.getByRole('article', { name: 'Delivery' }).waitFor({ state: 'detached' })
     stage.sandbox.reset()
-    await page.getByRole('heading', { name: 'Nothing was sent yet' }).waitFor()
+    await page.getByRole('heading', { name: 'Nothing has been sent yet' }).waitFor()
     await look('empty')
     expect(found).toEqual([])
     expect(errors).toEqual([])

@@ -191,7 +191,7 @@ test.each([
   for (const query of ['', '&status=scenario', `&status=${status}`]) {
     expect(await state(query), query).toMatchObject({
       status: { deliveries: { delivered: 0, failed: 0, [status]: 1 } },
-      deliveries: [{ status, last: { scenario: 'wrong-secret', status: answer } }],
+      deliveries: [{ status, scenario: 'wrong-secret', last: { status: answer } }],
     })
   }
   for (const other of ['delivered', 'failed']) {

@@ -137,3 +137,77 @@ test('the plan of a delivery equals its later attempts', async () => {
     data: [],
   })
 })
+
+test('a scenario has one verdict: an attempt that was answered right names the one that was not', async () => {
+  const sandbox = controlFixture()
+  let count = 0
+  sandbox.answerWith(() => answered(count++ === 0 ? 500 : 200))
+  await sandbox.trigger({ scenario: 'duplicate' })
+  expect(await why(sandbox)).toMatchObject({
+    scenario: { got: '200', passed: true, note: 'Another answer was wrong: that to attempt 1.' },
+  })
+  sandbox.answerWith(() => answered(503))
+  await sandbox.trigger({ scenario: 'concurrent-burst' })
+  expect(await why(sandbox)).toMatchObject({
+    scenario: { passed: true, note: 'None of the answers says that the event was handled.' },
+  })
+})
+
+test('a resend leaves the verdict on a scenario as it is', async () => {
+  const sandbox = controlFixture()
+  for (const [first, second, status] of [
+    [500, 200, 'wrong_answer'],
+    [200, 500, 'passed'],
+  ] as const) {
+    sandbox.answerWith(() => answered(first))
+    await sandbox.trigger({ scenario: 'valid' })
+    sandbox.answerWith(() => answered(second))
+    const [{ id = '' } = {}] = await sandbox.list()
+    await sandbox.post(`/deliveries/${id}/resend`, {})
+    expect(await sandbox.list()).toMatchObject([
+      { id, status, scenario: 'valid', attempts: [{}, {}] },
+      ...Array((await sandbox.list()).length - 1).fill({}),
+    ])
+  }
+  expect(sandbox.service.engine.totals()).toMatchObject({
+    delivered: 0,
+    failed: 0,
+    passed: 1,
+    wrong_answer: 1,
+  })
+})
+
+test('of a signature that is as it should be there is no advice', async () => {
+  const sandbox = controlFixture()
+  sandbox.answerWith(() => answered(401))
+  await sandbox.trigger({ scenario: 'stale' })
+  expect(await why(sandbox)).toMatchObject({
+    advice: null,
+    signature: { code: 'timestamp_too_old', reason: 'The scenario made it so.', findings: [] },
+  })
+  await sandbox.trigger()
+  sandbox.service.engine.rotateSecret(sandbox.endpoint.id, { keepOld: false })
+  expect(await why(sandbox)).toMatchObject({
+    signature: { reason: 'It was signed with a secret that the endpoint no longer has.', findings: [] },
+  })
+})
+
+test('the advice quotes an answer of something else', async () => {
+  const sandbox = controlFixture()
+  sandbox.answerWith(() => answeredBy({ status: 400, body: '{"message":["data.order must be an object"]}' }))
+  await sandbox.trigger()
+  expect(await why(sandbox)).toMatchObject({
+    advice: expect.stringMatching(/ It answered: “data\.order must be an object”\.$/),
+  })
+})
+
+test('without the exact body there is neither a verdict on the signature nor a command', async () => {
+  const sandbox = controlFixture()
+  await sandbox.trigger({ scenario: 'large' })
+  const [delivery] = sandbox.service.engine.deliveries()
+  const attempt = delivery?.attempts[0]
+  expect(attempt).toMatchObject({ inexact: true })
+  expect(await why(sandbox)).toMatchObject({ signature: null, scenario: { passed: true } })
+  const curl = await sandbox.call('GET', `/_sandbox/deliveries/${delivery?.id}/attempts/${attempt?.id}/curl`)
+  expect([curl.status, curl.code]).toEqual([409, 'body_not_kept'])
+})
