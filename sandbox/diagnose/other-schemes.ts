@@ -13,7 +13,7 @@ export function otherSchemes(value: string): readonly OtherScheme[] {
     .filter(({ name }) => name !== 'v1')
 }
 
-/** What they are verified by, as if they were a v1. */
+/** The rest of the delivery, to verify such a signature as if it were a v1. */
 export interface AsV1 {
   readonly secret: string
   readonly body: Uint8Array

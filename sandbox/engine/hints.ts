@@ -1,4 +1,4 @@
-import { firstWords } from '../lib/first-words.js'
+import { firstWords, quoted } from '../lib/first-words.js'
 import { isSuccessStatus } from '../lib/is-success-status.js'
 import { messageOf } from '../lib/message-of.js'
 import { isParked, outcomeOf } from '../lib/outcome-of.js'
@@ -67,7 +67,7 @@ function hintForStatus(
 /** An error that the answer names itself need not be looked up. Our receivers answer with an outcome alone. */
 function reasonIn(answer: NonNullable<SendResult['response']>): string {
   const words = outcomeOf(answer.body) === undefined ? firstWords(answer) : undefined
-  return words === undefined ? 'its log has the reason' : `“${words}”`
+  return words === undefined ? 'its log has the reason' : quoted(words)
 }
 
 function hintForRedirect({ url, checkUrl = checkAnywhere }: Tried, location: string | undefined): string {

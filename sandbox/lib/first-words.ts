@@ -39,6 +39,9 @@ export function firstWords(answer: Answer): string | undefined {
   return known.get(answer)
 }
 
+/** Words of an answer in a sentence of ours. */
+export const quoted = (words: string): string => `“${words}”`
+
 function wordsOf({ headers, body }: Answer): string {
   if (isBinary(body)) return ''
   if (/^\s*</.test(body) || /\bhtml\b/.test(headers['content-type'] ?? '')) return wordsOfPage(body)

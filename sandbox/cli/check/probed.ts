@@ -49,7 +49,7 @@ export function placesOf(
   return results.flatMap((result, index) => (isSo(result, index) ? [index] : []))
 }
 
-/** What to do about an answer that is no success, or about none. */
+/** The advice for a failure, or for a request without an answer. */
 export function adviceOn({ url, timeoutMs }: Probed, result: SendResult): string {
   return hintFor({ url, timeoutMs, secrets: [] }, result) ?? ''
 }

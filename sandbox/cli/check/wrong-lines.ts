@@ -14,7 +14,7 @@ const TRANSPORTS = {
 } as const
 
 /**
- * What was sent, and what was answered: three lines for each delivery, or for several that are alike.
+ * The requests and their answers: three lines for each delivery, or for several identical ones.
  *
  * @param isWhole whether all are shown, and whole
  */

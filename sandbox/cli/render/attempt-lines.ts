@@ -1,4 +1,4 @@
-import { firstWords, isHandled, isParked, outcomeOf } from '../../internal.js'
+import { firstWords, isHandled, isParked, outcomeOf, quoted } from '../../internal.js'
 import { sayDuration } from '../arguments/durations.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import { remarkOn } from '../send/judge-scenario.js'
@@ -56,7 +56,8 @@ export function attemptLine(
     ? undefined
     : hints(url, attempt.hint ?? (response === undefined ? error?.message : undefined))
   const outcome = outcomeOf(response?.body ?? '')
-  const isQuoted = response !== undefined && hint?.includes(firstWords(response) ?? '\n') === true
+  const words = response && firstWords(response)
+  const isQuoted = words !== undefined && hint?.includes(quoted(words)) === true
   const isShown = withAnswer && outcome === undefined && !isQuoted
   const answer = isShown ? oneLine(response?.body ?? '', MAX_ANSWER) : ''
   const pieces = [

@@ -10,7 +10,7 @@ export const FORGOTTEN_STATUSES: readonly SettledStatus[] = [
 ]
 
 /** The deliveries that no scenario sent. */
-const GENUINE: readonly DeliveryStatus[] = ['delivered', 'failed', 'skipped']
+const GENUINE: readonly SettledStatus[] = ['delivered', 'failed', 'skipped']
 
 /** The deliveries that are no longer kept, by status, and of the delivered ones those that are parked. */
 export type Forgotten = Readonly<Record<SettledStatus | 'parked', number>>
@@ -31,7 +31,7 @@ export class ForgottenCounter {
   /** How many of a status, or of any, no scenario had sent. */
   genuine(status: DeliveryStatus | 'scenario' | undefined): number {
     return GENUINE.filter((one) => status === undefined || one === status).reduce(
-      (sum, one) => sum + this.#counts[one as SettledStatus],
+      (sum, one) => sum + this.#counts[one],
       0,
     )
   }

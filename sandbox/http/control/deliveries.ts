@@ -85,9 +85,11 @@ export function addDeliveries(app: App, { service, checkUrl }: ControlParts): vo
     return c.json({ data: engine.plannedAttempts(id).map(utcText) })
   })
 
-  app.get('/_sandbox/deliveries/:id/curl', async (c) =>
-    c.json(await curlJson(service, found(c.req.param('id')), undefined)),
-  )
+  app.get('/_sandbox/deliveries/:id/curl', async (c) => {
+    const delivery = found(c.req.param('id'))
+    if (!canResend(delivery)) throw removed()
+    return c.json(await curlJson(service, delivery, undefined))
+  })
 
   app.get('/_sandbox/deliveries/:id/attempts/:attempt/curl', async (c) => {
     const delivery = found(c.req.param('id'))

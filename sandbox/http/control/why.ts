@@ -1,6 +1,6 @@
 import { type Diagnosis, diagnose } from '../../diagnose/diagnose.js'
 import type { Attempt, Delivery } from '../../engine/record/records.js'
-import { firstWords } from '../../lib/first-words.js'
+import { firstWords, quoted } from '../../lib/first-words.js'
 import { answerText, outcomeOf } from '../../lib/outcome-of.js'
 import { expectedAnswer, isRight, scenarioNamed } from '../../service/scenario-verdicts.js'
 import type { Service } from '../../service/service.js'
@@ -23,7 +23,9 @@ function adviceOn({ hint, error, response }: Attempt): string | null {
   const advice = hint ?? error?.message ?? null
   if (advice === null || response === undefined || outcomeOf(response.body) !== undefined) return advice
   const words = firstWords(response)
-  return words === undefined || advice.includes(words) ? advice : `${advice} It answered: “${words}”.`
+  return words === undefined || advice.includes(quoted(words))
+    ? advice
+    : `${advice} It answered: ${quoted(words)}.`
 }
 
 /** Diagnoses a delivery with the secrets that its endpoint has now; undefined without them, or without the exact body. */

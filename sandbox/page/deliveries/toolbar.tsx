@@ -13,7 +13,7 @@ interface ToolbarProps {
 export function Toolbar({ route, counts }: ToolbarProps) {
   const [q, setQ] = useState(route.q)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  // What is clicked while one types is kept.
+  // A click during the delay must not be undone.
   const latest = useRef(route)
   latest.current = route
   useEffect(() => {

@@ -132,6 +132,30 @@ inBrowser('deliveries in the page', () => {
     expect(await page.getByRole('searchbox', { name: 'Search' }).inputValue()).toBe(retrying.toUpperCase())
   })
 
+  test('keep what is clicked while one types, and start over with a reset', async () => {
+    const stage = await pageStage()
+    await fillStage(stage)
+    // A limit that is no whole number is no reason to show nothing.
+    const { page, errors } = await browser.open(stage, '#/deliveries?limit=3.5')
+    const search = page.getByRole('searchbox', { name: 'Search' })
+    const rows = page.getByRole('table', { name: 'Deliveries' }).locator('tbody tr')
+    await expect.poll(() => rows.count()).toBe(3)
+    await search.fill('order ')
+    await page.getByRole('tab', { name: 'retrying 1' }).click()
+    await page.waitForURL(/q=order/)
+    expect(page.url()).toMatch(/status=retrying/)
+    expect(await search.inputValue()).toBe('order ')
+
+    await page.goto(`${stage.sandbox.url}/#/deliveries?status=retrying&q=order`)
+    await rows.getByRole('link').first().click()
+    await page.getByRole('link', { name: 'All deliveries' }).click()
+    await page.getByRole('article', { name: 'Delivery' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Reset' }).click()
+    await page.getByRole('button', { name: 'Really? Reset' }).click()
+    await page.getByRole('heading', { name: 'Nothing has been sent yet' }).waitFor()
+    expect(errors).toEqual([])
+  })
+
   test('are followed, until one is chosen', async () => {
     const stage = await pageStage()
     await stage.sandbox.trigger('event.published')

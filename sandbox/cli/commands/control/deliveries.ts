@@ -1,4 +1,4 @@
-import { answerText } from '../../../internal.js'
+import { answerText, DELIVERY_STATUSES } from '../../../internal.js'
 import { type Command, defineCommand } from '../../arguments/command.js'
 import { sayDuration } from '../../arguments/durations.js'
 import { flag, option } from '../../arguments/options.js'
@@ -12,16 +12,7 @@ import { attemptLine, type Hints, hintsOnce } from '../../render/attempt-lines.j
 import { type Column, table } from '../../terminal/layout.js'
 import { type Output, printable } from '../../terminal/output.js'
 
-const STATUSES = [
-  'pending',
-  'retrying',
-  'delivered',
-  'failed',
-  'skipped',
-  'passed',
-  'wrong_answer',
-  'scenario',
-] as const
+const STATUSES = [...DELIVERY_STATUSES, 'scenario'] as const
 const MAX_LIMIT = 1000
 
 const list = defineCommand({

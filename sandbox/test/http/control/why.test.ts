@@ -199,6 +199,10 @@ test('the advice quotes an answer of something else', async () => {
   expect(await why(sandbox)).toMatchObject({
     advice: expect.stringMatching(/ It answered: “data\.order must be an object”\.$/),
   })
+  // A word of the advice itself is no quote.
+  sandbox.answerWith(() => answeredBy({ status: 404, body: 'path' }))
+  await sandbox.trigger()
+  expect(await why(sandbox)).toMatchObject({ advice: expect.stringMatching(/ It answered: “path”\.$/) })
 })
 
 test('without the exact body there is neither a verdict on the signature nor a command', async () => {
@@ -210,4 +214,7 @@ test('without the exact body there is neither a verdict on the signature nor a c
   expect(await why(sandbox)).toMatchObject({ signature: null, scenario: { passed: true } })
   const curl = await sandbox.call('GET', `/_sandbox/deliveries/${delivery?.id}/attempts/${attempt?.id}/curl`)
   expect([curl.status, curl.code]).toEqual([409, 'body_not_kept'])
+  sandbox.service.engine.removeEndpoint(sandbox.endpoint.id)
+  const unsigned = await sandbox.call('GET', `/_sandbox/deliveries/${delivery?.id}/curl`)
+  expect([unsigned.status, unsigned.code]).toEqual([409, 'endpoint_removed'])
 })
