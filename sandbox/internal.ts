@@ -4,7 +4,7 @@
  */
 
 export { type Diagnosis, diagnose } from './diagnose/diagnose.js'
-export { hintFor, hintForParked } from './engine/hints.js'
+export { hintFor, hintForParked, withoutSecrets } from './engine/hints.js'
 export { matchesKind } from './engine/kinds.js'
 export { httpSender } from './engine/network/http-sender.js'
 export { isPlainUrl, PLAIN_URL } from './engine/network/plain-url.js'

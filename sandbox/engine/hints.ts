@@ -15,8 +15,21 @@ export interface Tried {
   readonly checkUrl?: (url: string) => void
 }
 
-/** The advice for a failure, or for an event that was parked; undefined if there was neither. */
+/** The advice for a failure, or for an event that was parked; undefined if there was neither. A secret in the answer is masked. */
 export function hintFor(tried: Tried, result: SendResult): string | undefined {
+  const hint = hintOf(tried, result)
+  return hint === undefined ? undefined : withoutSecrets(hint, tried.secrets)
+}
+
+/** Masks secrets in a text that may quote an answer. Those too short to be masked are too short to be secret. */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  return secrets
+    .filter((secret) => secret.length > 8)
+    .flatMap((secret) => [secret, encodeURIComponent(secret)])
+    .reduce((masked, secret) => masked.replaceAll(secret, lastFour(secret)), text)
+}
+
+function hintOf(tried: Tried, result: SendResult): string | undefined {
   if (result.error !== undefined) return hintForError(tried, result.error)
   const { status, headers, body } = result.response
   if (isSuccessStatus(status)) return hintForParked(result.response)

@@ -1,6 +1,6 @@
 import type { Secrets } from 'tix-webhooks'
 import type { ScenarioInfo } from 'tix-webhooks/testing'
-import { hintFor, type SendResult } from '../../internal.js'
+import { hintFor, type SendResult, withoutSecrets } from '../../internal.js'
 import type { AfterSilence, Consequence } from './consequence.js'
 
 /** A scenario that was sent, and its target. */
@@ -50,8 +50,9 @@ export function placesOf(
 }
 
 /** The advice for a failure, or for a request without an answer. */
-export function adviceOn({ url, timeoutMs }: Probed, result: SendResult): string {
-  return hintFor({ url, timeoutMs, secrets: [] }, result) ?? ''
+export function adviceOn({ url, timeoutMs, secret }: Probed, result: SendResult): string {
+  const secrets = [secret].flat().filter((one) => typeof one === 'string')
+  return withoutSecrets(hintFor({ url, timeoutMs, secrets: [] }, result) ?? '', secrets)
 }
 
 /** The first answer that is a redirect. */

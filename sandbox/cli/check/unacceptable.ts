@@ -24,12 +24,10 @@ export function faultWithForged(probed: Probed, results: readonly SendResult[]):
   const accepted = placesOf(results, (result, index) => isAccepted(result) && !repeatsTime[index])
   // An accepted forgery is the worst fault, so it is reported first.
   if (accepted.length > 0) {
-    return ofAccepted(
-      probed,
-      results,
-      accepted,
-      `${ACCEPTED[scenario.name] ?? 'It ACCEPTED A FORGERY.'} ${advice}`,
-    )
+    const fault = `${ACCEPTED[scenario.name] ?? 'It ACCEPTED A FORGERY.'} ${advice}`
+    // What else was not refused is shown after it.
+    const others = placesOf(results, (result, index) => !isRefusal(result) && !accepted.includes(index))
+    return { ...ofAccepted(probed, results, accepted, fault), at: [...accepted, ...others] }
   }
   const silence = faultOfSilence(probed, results)
   if (silence !== undefined) return silence

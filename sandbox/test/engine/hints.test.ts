@@ -184,3 +184,16 @@ test('the standard ports are named too', () => {
     /does not speak TLS: is it http:\/\/\?$/,
   )
 })
+
+test('a hint quotes no secret that the answer has', () => {
+  const secret = 'whsec_test_very_long/12345'
+  const tried = { url: 'http://127.0.0.1:3000/hooks', secrets: [secret], timeoutMs: 1000 }
+  const hints = [
+    hintFor(tried, status(500, {}, `secret=${secret}`)),
+    hintFor(tried, status(302, { location: `/x?s=${encodeURIComponent(secret)}` })),
+  ]
+  expect(hints).toEqual([
+    'Your receiver failed with 500: “secret=…2345”.',
+    "Redirects are not followed: set the endpoint's URL to http://127.0.0.1:3000/x?s=…2345.",
+  ])
+})

@@ -162,3 +162,17 @@ test('a 409 to a copy of the one order that there is means that it was handled',
     consequence: 'retries_in_vain',
   })
 })
+
+test('an accepted forgery is shown first, and what else was not refused after it', () => {
+  const repeatsTime = [false, true, false, false]
+  expect(judged('malformed-header', [500, 200, 400, 200], { repeatsTime }).at).toEqual([3, 0, 1])
+})
+
+test('advice quotes no secret that an answer has', () => {
+  const secret = 'whsec_test_very_long'
+  const echo = { response: { status: 422, headers: {}, body: `your secret: ${secret}`, truncated: false } }
+  const [valid] = SCENARIOS
+  if (valid === undefined) throw new Error('no scenario')
+  const probed = { scenario: valid, url: 'http://localhost:3000/hooks', timeoutMs: 1, secret: [secret] }
+  expect(judge(probed, [echo]).advice).toContain('“your secret: …long”')
+})
