@@ -10,8 +10,8 @@ import {
   DEFAULT_RETENTION_SECONDS,
   describeValue,
   MAX_IDLE_SECONDS,
+  sharedConnections,
 } from '../../src/internal.js'
-import { connectionsOf } from './connections.js'
 import { driverOf, type TransactionOf } from './drivers/choose.js'
 import { type PostgresDriver, unchecked } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
@@ -256,7 +256,8 @@ function createInbox<Tx>(
     },
     check: () => asking(table.check),
     isNewest: isNewest as PostgresInbox<Tx>['isNewest'],
-    connections: connectionsOf(pool),
+    // Of a Pool of pg or postgres.js: a driver of the user's may have any number.
+    connections: sharedConnections(pool, (pool as { options?: { max?: unknown } | null }).options?.max),
     hint: () => driver.hint?.(),
     purge,
     async migrate() {

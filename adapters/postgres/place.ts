@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/index.js'
+import { misread } from '../../src/internal.js'
 import type { Row } from './drivers/driver.js'
 
 /** Runs a statement on the connection that is about to use the table. */
@@ -66,14 +66,6 @@ export function placeOf(given: string): Place {
 
 export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
-}
-
-/** The error for rows without the selected values. */
-export function misread(): StoreError {
-  return new StoreError(
-    'store_misbehaved',
-    'The client returned rows without the selected values: does a type parser or a plugin of it change booleans, numbers or text?',
-  )
 }
 
 /** In hexadecimal digits after an x, because clients can be set to change text: its letters, its spaces, its numbers. */

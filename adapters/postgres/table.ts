@@ -1,8 +1,8 @@
 import { StoreError } from '../../src/index.js'
-import { CHECK_LOCK_MS } from '../../src/internal.js'
+import { CHECK_LOCK_MS, misread } from '../../src/internal.js'
 import { isMissing, notCommitted, unavailable } from './advice.js'
 import type { CheckedDriver, Row } from './drivers/driver.js'
-import { type Ask, misread, type Place, quote } from './place.js'
+import { type Ask, type Place, quote } from './place.js'
 
 /** A table of ours, of which the user may have chosen the name. */
 export interface Table {

@@ -1,4 +1,4 @@
-import { describeType } from '../../../src/internal.js'
+import { describeType, hasMethod } from '../../../src/internal.js'
 
 /** An object of a library that is neither a pool nor a driver, though some look like one. */
 interface OtherLibrary {
@@ -118,10 +118,7 @@ function otherLibraryOf(value: unknown): OtherLibrary | undefined {
   const isFunction = typeof value === 'function'
   return OTHERS.find(
     (library) =>
-      (library.isFunction ?? false) === isFunction && library.methods.every((method) => has(value, method)),
+      (library.isFunction ?? false) === isFunction &&
+      library.methods.every((method) => hasMethod(value, method)),
   )
-}
-
-export function has(object: unknown, method: string): boolean {
-  return typeof (object as Record<string, unknown> | null | undefined)?.[method] === 'function'
 }

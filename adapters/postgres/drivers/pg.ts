@@ -1,12 +1,16 @@
 import { StoreError } from '../../../src/index.js'
-import { COMMIT_MS, ROLLBACK_MS } from '../../../src/internal.js'
+import {
+  COMMIT_MS,
+  hasMethod,
+  ROLLBACK_MS,
+  type TransactionScope,
+  transactionScope,
+} from '../../../src/internal.js'
 import { answered } from './answered.js'
 import { type Commit, checkFor, ROLLED_BACK } from './commit-check.js'
 import { type CheckedDriver, type Query, unchecked } from './driver.js'
 import { ensureBegun, firstStatements, type PgTransaction } from './first-statement.js'
-import { has } from './other-libraries.js'
 import { type PgQueryable, type PgResult, preparedStatements } from './prepared.js'
-import { type TransactionScope, transactionScope } from './transaction-scope.js'
 
 /** The part of a `Pool` of `pg` that is used. */
 export interface PgPool extends PgQueryable {
@@ -26,7 +30,7 @@ export interface PgClient extends PgQueryable {
 }
 
 export function isPgPool(pool: unknown): pool is PgPool {
-  return has(pool, 'connect') && has(pool, 'query') && 'totalCount' in (pool as object)
+  return hasMethod(pool, 'connect') && hasMethod(pool, 'query') && 'totalCount' in (pool as object)
 }
 
 export function pgQuery(pool: PgPool): Query {

@@ -1,3 +1,4 @@
+import { hasMethod, transactionScope } from '../../../src/internal.js'
 import { checkFor } from './commit-check.js'
 import {
   type CheckedDriver,
@@ -8,8 +9,6 @@ import {
   unchecked,
 } from './driver.js'
 import { nextPoll } from './next-poll.js'
-import { has } from './other-libraries.js'
-import { transactionScope } from './transaction-scope.js'
 
 /** The part of the `sql` of postgres.js that is used. */
 export interface PostgresJs {
@@ -27,7 +26,7 @@ type PostgresJsRows = readonly Row[] & { readonly count: number }
 const PREPARED = { prepare: true }
 
 export function isPostgresJs(pool: unknown): pool is PostgresJs {
-  return typeof pool === 'function' && has(pool, 'begin') && has(pool, 'unsafe')
+  return typeof pool === 'function' && hasMethod(pool, 'begin') && hasMethod(pool, 'unsafe')
 }
 
 export function postgresJsQuery(client: PostgresJs): Query {

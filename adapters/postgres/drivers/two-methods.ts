@@ -1,12 +1,16 @@
 import { StoreError } from '../../../src/index.js'
-import { ROLLBACK_MS, within } from '../../../src/internal.js'
+import { hasMethod, ROLLBACK_MS, transactionScope, within } from '../../../src/internal.js'
 import { type Commit, checkOf } from './commit-check.js'
 import { type CheckedDriver, type CommitOf, type PostgresDriver, unchecked } from './driver.js'
-import { has, isOtherLibrary } from './other-libraries.js'
-import { transactionScope } from './transaction-scope.js'
+import { isOtherLibrary } from './other-libraries.js'
 
 export function isTwoMethodDriver<Tx>(pool: unknown): pool is PostgresDriver<Tx> {
-  return has(pool, 'transaction') && has(pool, 'query') && !has(pool, 'connect') && !isOtherLibrary(pool)
+  return (
+    hasMethod(pool, 'transaction') &&
+    hasMethod(pool, 'query') &&
+    !hasMethod(pool, 'connect') &&
+    !isOtherLibrary(pool)
+  )
 }
 
 /** The library may itself use postgres.js, so what is sent here is kept from a lost connection too. */

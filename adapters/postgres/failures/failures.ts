@@ -1,5 +1,6 @@
 import type { FailedDelivery, Failure, FailureGroup, FailureState, KeptFailures } from '../../../src/index.js'
 import {
+  bytesIn,
   type CheckedFilter,
   checkedFor,
   checkFailureFilter,
@@ -9,6 +10,8 @@ import {
   checkKey,
   checkOptionNames,
   createPurger,
+  failureIn,
+  groupIn,
   type Position,
   STATEMENT_MS,
   sharedMap,
@@ -21,7 +24,7 @@ import { isTwoMethodDriver } from '../drivers/two-methods.js'
 import { type Ask, placeIn, placeOf } from '../place.js'
 import { type Table, tableOf } from '../table.js'
 import { keeper, onlyBoolean } from './keep.js'
-import { failureIn, groupIn, isoOf, type Reader } from './rows.js'
+import { isoOf } from './rows.js'
 import {
   COLUMNS,
   counting,
@@ -98,6 +101,9 @@ export function joinableOf(failures: object): JoinableFailures | undefined {
 
 const joinables = (): WeakMap<object, JoinableFailures> => sharedMap('postgresFailures')
 
+const readFailure = (values: readonly unknown[], body: unknown, texts: Texts): Failure =>
+  failureIn(values, bytesIn(body), texts.read)
+
 const IS_UTF8 = "SELECT current_setting('server_encoding') = 'UTF8' AS utf"
 
 function createFailures<Tx>(
@@ -145,7 +151,7 @@ function createFailures<Tx>(
 
   /** The values of each row, of which the first is JSON. */
   async function reading<T>(
-    read: (values: readonly unknown[], body: unknown, reader: Reader) => T,
+    read: (values: readonly unknown[], body: unknown, texts: Texts) => T,
     statement: (wanted: Wanted) => string,
     parameters: { readonly filter: CheckedFilter; readonly before?: Position; readonly after?: Position },
     limit?: number,
@@ -167,7 +173,7 @@ function createFailures<Tx>(
       const rows = await ask(statement(wanted), [asciiJson(values), ...(limit === undefined ? [] : [limit])])
       return rows.map((row) => {
         const [details, body] = Object.values(row)
-        return read(jsonIn(details), body, { texts, misread: table.misread })
+        return read(jsonIn(details), body, texts)
       })
     })
   }
@@ -193,7 +199,7 @@ function createFailures<Tx>(
         const [row] = await ask(getting(table.name), [key])
         if (row === undefined) return undefined
         const [details, body] = Object.values(row)
-        return failureIn(jsonIn(details), body, { texts, misread: table.misread })
+        return failureIn(jsonIn(details), bytesIn(body), texts.read)
       })
     },
     async delete(key) {
@@ -202,12 +208,17 @@ function createFailures<Tx>(
     },
     async list(query): Promise<readonly Failure[]> {
       const { order, limit, ...wanted } = checkFailureQuery(query)
-      return reading(failureIn, (given) => listing(table.name, order, given), wanted, limit)
+      return reading(readFailure, (given) => listing(table.name, order, given), wanted, limit)
     },
     async groups({ limit, ...filter } = {}): Promise<readonly FailureGroup[]> {
       const most = checkFailureLimit(limit)
       const wanted = { filter: checkFailureFilter(filter) }
-      return reading(groupIn, (given) => grouping(table.name, given), wanted, most)
+      return reading(
+        (values, _, texts) => groupIn(values, texts.read),
+        (given) => grouping(table.name, given),
+        wanted,
+        most,
+      )
     },
     async count(filter) {
       const wanted = { filter: checkFailureFilter(filter) }

@@ -1,10 +1,10 @@
-import { type FailedDelivery, type FailureState, StoreError } from '../../../src/index.js'
-import { createBursts, STATEMENT_MS } from '../../../src/internal.js'
+import type { FailedDelivery, FailureState } from '../../../src/index.js'
+import { keepInTurn, misread, STATEMENT_MS } from '../../../src/internal.js'
 import { isConflict } from '../advice.js'
 import { answered } from '../drivers/answered.js'
 import { type CheckedDriver, type Row, unchecked } from '../drivers/driver.js'
 import { limit, lockOf } from '../open.js'
-import { type Ask, misread } from '../place.js'
+import type { Ask } from '../place.js'
 import type { Table } from '../table.js'
 import { parametersOf } from './rows.js'
 import { keeping } from './statements.js'
@@ -13,15 +13,9 @@ import type { Texts } from './texts.js'
 export type Kept = FailureState | 'handled' | 'in_flight'
 
 interface Keeping {
-  readonly key: string
   readonly failed: FailedDelivery
   readonly inbox: Table | undefined
 }
-
-/** However many events fail, the rest of the pool is the app's. Each is a statement of its own: it may have a megabyte. */
-const LIMITS = { total: 2, perKind: 2, size: 1, waitMs: STATEMENT_MS }
-/** The most bytes of failures that wait to be kept, in this process. */
-const MAX_WAITING_BYTES = 64 * 2 ** 20
 
 const READ_COMMITTED = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
@@ -93,23 +87,7 @@ export function keeper(
     return onlyBoolean(rows) ? 'parked' : 'failing'
   }
 
-  let waitingBytes = 0
-  const sendInTurn = createBursts(LIMITS)<Keeping, Kept>({
-    sendOne: send,
-    sendMany: (requests) => Promise.all(requests.map(send)),
-    isOfOneRequest: () => false,
-  })
-
-  return async function keep(failed, inbox) {
-    const { length } = failed.rawBody
-    if (waitingBytes > 0 && waitingBytes + length > MAX_WAITING_BYTES) throw tooMany()
-    waitingBytes += length
-    try {
-      return await sendInTurn({ key: failed.key, failed, inbox })
-    } finally {
-      waitingBytes -= length
-    }
-  }
+  return keepInTurn((failed, inbox) => send({ failed, inbox }))
 }
 
 /** The first value of the first row. */
@@ -117,11 +95,4 @@ export function onlyBoolean(rows: readonly Row[]): boolean {
   const [value] = Object.values(rows[0] ?? {})
   if (typeof value !== 'boolean') throw misread()
   return value
-}
-
-function tooMany(): StoreError {
-  return new StoreError(
-    'store_unavailable',
-    `Failures of ${MAX_WAITING_BYTES / 2 ** 20} MiB wait to be kept, so this one was not sent: is Postgres slow, or do all deliveries fail?`,
-  )
 }

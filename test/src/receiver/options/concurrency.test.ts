@@ -116,12 +116,12 @@ test.each<[string, number, () => object[]]>([
 })
 
 test('copies of the package share the connections of a pool', async () => {
-  const pool = { options: { max: 10 } }
+  const pool = {}
   const placesIn = async () => {
     vi.resetModules()
-    const { connectionsOf } = await import('../../../../adapters/postgres/connections.js')
+    const { sharedConnections } = await import('../../../../src/idempotency/shared-connections.js')
     const { placesOf } = await import('../../../../src/receiver/options/concurrency.js')
-    return placesOf({ inbox: { connections: connectionsOf(pool) } })
+    return placesOf({ inbox: { connections: sharedConnections(pool, 10) } })
   }
   const first = await placesIn()
   expect(first?.limits.runs).toBe(9)

@@ -1,5 +1,5 @@
-import { StoreError } from '../../../src/index.js'
-import { has } from './other-libraries.js'
+import { StoreError } from '../errors.js'
+import { hasMethod } from '../lib/has-method.js'
 
 /**
  * The time in which a transaction is its handler's. After it, no statement of that handler may reach the connection.
@@ -170,7 +170,7 @@ function isObject(value: unknown): value is object {
 
 /** A transaction or a connection, by any of the methods that libraries have for it. */
 function sendsStatements(value: unknown): value is object {
-  return isObject(value) && SENDING.some((method) => has(value, method))
+  return isObject(value) && SENDING.some((method) => hasMethod(value, method))
 }
 
 const SENDING = ['query', '$queryRawUnsafe', 'execute', 'executeQuery', 'unsafe', 'raw']
@@ -183,7 +183,7 @@ function isClass(value: object): boolean {
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return has(value, 'then')
+  return hasMethod(value, 'then')
 }
 
 const OVER =

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { transactionScope } from '../../../../adapters/postgres/drivers/transaction-scope.js'
+import { transactionScope } from '../../../../src/idempotency/transaction-scope.js'
 import { onPostgres } from '../../../support/on-servers.js'
 import { openPg } from '../../../support/postgres-clients.js'
 import { testDatabase } from '../../../support/postgres-database.js'
