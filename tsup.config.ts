@@ -13,6 +13,7 @@ export default defineConfig({
     hono: 'adapters/hono.ts',
     redis: 'adapters/redis.ts',
     postgres: 'adapters/postgres.ts',
+    mysql: 'adapters/mysql.ts',
     sqlite: 'adapters/sqlite.ts',
     opentelemetry: 'adapters/opentelemetry.ts',
     d1: 'adapters/d1.ts',

@@ -18,7 +18,6 @@ export {
   STATEMENT_MS,
   STORE_CALL_MS,
 } from './durations.js'
-export { keepInTurn } from './failures/keep-in-turn.js'
 export { failureIn, groupIn } from './failures/kept-rows.js'
 export { bytesIn, hexOf, storableText } from './failures/kept-text.js'
 export {
@@ -32,10 +31,11 @@ export {
 } from './failures/rules.js'
 export { createBursts } from './idempotency/bursts.js'
 export { checkChanges } from './idempotency/change.js'
-export { misread } from './idempotency/misread.js'
+export { keepInTurn } from './idempotency/keep-in-turn.js'
 export { createPurger } from './idempotency/purge.js'
 export { sharedConnections } from './idempotency/shared-connections.js'
 export { checkedStore, checkOnce } from './idempotency/store-rules.js'
+export { tokenSource } from './idempotency/token.js'
 export { type TransactionScope, transactionScope } from './idempotency/transaction-scope.js'
 export { checkedFor } from './lib/call-site.js'
 export { checkKey } from './lib/check-key.js'
@@ -44,6 +44,7 @@ export { deferred } from './lib/deferred.js'
 export { describeType, describeValue } from './lib/describe-type.js'
 export { messageOf } from './lib/errors/message-of.js'
 export { hasMethod } from './lib/has-method.js'
+export { misread } from './lib/misread.js'
 export { checkOptionNames, isRecord } from './lib/option-names.js'
 export { isPlaceholder } from './lib/placeholder.js'
 export { settled } from './lib/returned.js'

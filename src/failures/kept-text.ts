@@ -1,4 +1,4 @@
-import { misread } from '../idempotency/misread.js'
+import { misread } from '../lib/misread.js'
 
 /** Text without NUL and halves of surrogate pairs, which not every database or client can hold: they are replaced. */
 export function storableText(text: string): string {

@@ -21,6 +21,8 @@ export interface TransactionScope {
    * so that it does not send the end of a savepoint.
    */
   bind<Tx extends object>(tx: Tx): Tx
+  /** Whether it is the transaction as `bind` has returned it, or one within it. */
+  isBound(value: object): boolean
   /** Whether a function that was given to the transaction is running. */
   isNested(): boolean
   /** The result of the work, or nothing ever after a loss: so that the library does not send its own COMMIT or ROLLBACK. */
@@ -144,6 +146,7 @@ export function transactionScope(afterWork: () => Promise<void> = nextTurn): Tra
       }
     },
     bind,
+    isBound: (value) => originalOf.has(value),
     isNested: () => running > 0,
     async unlessLost(work) {
       try {

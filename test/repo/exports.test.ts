@@ -27,6 +27,7 @@ const SUBPATHS = {
   './node': 'src/node.ts',
   './redis': 'adapters/redis.ts',
   './postgres': 'adapters/postgres.ts',
+  './mysql': 'adapters/mysql.ts',
   './sqlite': 'adapters/sqlite.ts',
   './opentelemetry': 'adapters/opentelemetry.ts',
   './d1': 'adapters/d1.ts',
@@ -107,7 +108,16 @@ describe('the package', () => {
 
   test('has an optional peer for each framework, each client, fast-check and OpenTelemetry, and no dependency', () => {
     const frameworks = ['express', '@types/express', 'fastify', 'hono']
-    const clients = ['@upstash/redis', 'ioredis', 'redis', 'pg', 'postgres', 'better-sqlite3']
+    const clients = [
+      '@upstash/redis',
+      'ioredis',
+      'redis',
+      'pg',
+      'postgres',
+      'mysql2',
+      'mariadb',
+      'better-sqlite3',
+    ]
     const peers = Object.keys(packageJson.peerDependencies)
     expect([...peers].sort()).toEqual([...frameworks, ...clients, 'fast-check', '@opentelemetry/api'].sort())
     expect(packageJson.peerDependenciesMeta).toEqual(

@@ -25,7 +25,7 @@ const TELEMETRY = { room: 'opentelemetry', thirdParty: '@opentelemetry/api' }
 const DOORS_OF_SRC = ['src/index.ts', 'src/node.ts', 'src/fetch.ts', 'src/internal.ts']
 
 /** The adapters that are stores; each has an entry file and a folder beside it. */
-const STORES: readonly string[] = ['redis', 'postgres', 'sqlite', 'd1', 'durable-object']
+const STORES: readonly string[] = ['redis', 'postgres', 'mysql', 'sqlite', 'd1', 'durable-object']
 
 /** D1 and Durable Objects store in SQLite, with the same table and statements. */
 const SQL_OF_SQLITE = ['adapters/sqlite/hosted.ts', 'adapters/sqlite/ddl.ts']

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, test } from 'vitest'
-import { type OpenBackend, POSTGRES_KINDS, SQLITE_KINDS, STORE_KINDS } from '../support/backends.js'
+import {
+  MYSQL_KINDS,
+  type OpenBackend,
+  POSTGRES_KINDS,
+  SQLITE_KINDS,
+  STORE_KINDS,
+} from '../support/backends.js'
 import { purgeRaces, raceCases } from '../support/races.js'
 import { runs } from '../support/runs.js'
 
@@ -17,7 +23,7 @@ for (const { name, describe, open } of STORE_KINDS.slice(1)) {
   })
 }
 
-for (const { name, describe, open } of [...POSTGRES_KINDS, ...SQLITE_KINDS]) {
+for (const { name, describe, open } of [...POSTGRES_KINDS, ...MYSQL_KINDS, ...SQLITE_KINDS]) {
   describe(`${name}:`, () => {
     let backend: Awaited<ReturnType<typeof open>>
     beforeAll(async () => {

@@ -7,11 +7,13 @@ import { Pool } from 'pg'
 import postgres from 'postgres'
 import { createClient } from 'redis'
 import type { HandledRecords, IdempotencyStore } from 'tix-webhooks'
+import { type MysqlPool, mysqlStore } from 'tix-webhooks/mysql'
 import { postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import { type SqliteDatabase, sqliteStore } from 'tix-webhooks/sqlite'
 import { describe } from 'vitest'
-import { onPostgres, onRedis, postgresUrl, redisPrefix, redisUrl } from './on-servers.js'
+import { createMariadb, createMysql2 } from './mysql-clients.js'
+import { mysqlUrl, onMysql, onPostgres, onRedis, postgresUrl, redisPrefix, redisUrl } from './on-servers.js'
 import { memoryBackend, type PurgingStore, type StoreBackend } from './store-backend.js'
 
 /** A fresh backend on a server of the run, and how to close it. */
@@ -137,6 +139,38 @@ async function openPostgresJs(): Promise<OpenBackend<PurgingStore & HandledStore
   }
 }
 
+const shiftMysqlTable = (table: string, ms: number): string => `
+  UPDATE ${table}
+  SET lease_until = lease_until - INTERVAL ${ms * 1000} MICROSECOND,
+    expires_at = expires_at - INTERVAL ${ms * 1000} MICROSECOND,
+    purge_after = purge_after - INTERVAL ${ms * 1000} MICROSECOND
+  WHERE greatest(lease_until, expires_at, purge_after) > UTC_TIMESTAMP(6)`
+
+function mysqlBackend<Pool extends MysqlPool & { query(sql: string): Promise<unknown> }>(
+  name: string,
+  openPool: () => Pool,
+) {
+  return async (): Promise<OpenBackend<PurgingStore & HandledStore>> => {
+    const table = `store_${unique()}`
+    const pools: Pool[] = []
+    const connect = (): Pool => {
+      const pool = openPool()
+      pools.push(pool)
+      return pool
+    }
+    const clock = connect()
+    await mysqlStore(clock, { table }).migrate()
+    const create = async () => mysqlStore(connect(), { table })
+    return {
+      name,
+      create,
+      createSecond: create,
+      advance: async (ms) => void (await clock.query(shiftMysqlTable(table, ms))),
+      close: async () => void (await Promise.all(pools.map((pool) => pool.end()))),
+    }
+  }
+}
+
 function sqliteBackend(name: string, openFile: (file: string) => SqliteDatabase & { close(): void }) {
   return async (): Promise<OpenBackend<PurgingStore & HandledStore>> => {
     const folder = mkdtempSync(join(tmpdir(), 'tix-webhooks-sqlite-'))
@@ -188,12 +222,26 @@ export const POSTGRES_KINDS = [
   { name: 'postgresStore on postgres.js', describe: onPostgres, open: openPostgresJs },
 ] as const
 
+export const MYSQL_KINDS = [
+  {
+    name: 'mysqlStore on mysql2',
+    describe: onMysql,
+    open: mysqlBackend('mysql2', () => createMysql2(mysqlUrl(), { connectionLimit: 8 })),
+  },
+  {
+    name: 'mysqlStore on mariadb',
+    describe: onMysql,
+    open: mysqlBackend('mariadb', () => createMariadb(mysqlUrl(), { connectionLimit: 8 })),
+  },
+] as const
+
 /** Every store of ours, over every client library. */
 export const OWN_STORE_KINDS: readonly StoreKind<HandledStore>[] = [
   { name: 'memoryStore', describe, open: async () => ({ ...memoryBackend(), close: async () => {} }) },
   { name: 'redisStore on ioredis', describe: onRedis, open: openIoredis },
   { name: 'redisStore on node-redis', describe: onRedis, open: openNodeRedis },
   ...POSTGRES_KINDS,
+  ...MYSQL_KINDS,
   ...SQLITE_KINDS,
 ]
 

@@ -1,11 +1,14 @@
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, MysqlDialect, PostgresDialect } from 'kysely'
+import { createPool } from 'mysql2'
 import { Pool } from 'pg'
 import postgres from 'postgres'
 import { type KeptFailures, memoryFailures } from 'tix-webhooks'
+import { type MysqlFailures, mysqlFailures } from 'tix-webhooks/mysql'
 import { type PostgresFailures, postgresFailures } from 'tix-webhooks/postgres'
 import type { FailureHarness } from 'tix-webhooks/testing'
 import { describe } from 'vitest'
-import { onPostgres, postgresUrl } from './on-servers.js'
+import { createMariadb, createMysql2, kyselyMysqlDriver } from './mysql-clients.js'
+import { mysqlUrl, onMysql, onPostgres, postgresUrl } from './on-servers.js'
 import { kyselyDriver } from './postgres-clients.js'
 import { SQLITE_FAILURES } from './sqlite-failures.js'
 import { someTurns } from './store-backend.js'
@@ -49,29 +52,53 @@ function delayed(failures: KeptFailures): KeptFailures {
 }
 
 async function openOnPg(): Promise<FailureBackend> {
-  return postgresBackend(newPool, (pool) => postgresFailures(pool, { table }))
+  return sqlBackend(newPool, (pool) => postgresFailures(pool, { table }))
 }
 
 async function openOnPostgresJs(): Promise<FailureBackend> {
   const connect = () => postgres(postgresUrl(), { max: 4, onnotice() {} })
-  return postgresBackend(connect, (sql) => postgresFailures(sql, { table }))
+  return sqlBackend(connect, (sql) => postgresFailures(sql, { table }))
 }
 
 async function openOnKysely(): Promise<FailureBackend> {
-  return postgresBackend(newPool, (pool) =>
+  return sqlBackend(newPool, (pool) =>
     postgresFailures(kyselyDriver(new Kysely({ dialect: new PostgresDialect({ pool }) })), { table }),
+  )
+}
+
+async function openOnMysql2(): Promise<FailureBackend> {
+  return sqlBackend(
+    () => createMysql2(mysqlUrl()),
+    (pool) => mysqlFailures(pool, { table }),
+  )
+}
+
+async function openOnMariadb(): Promise<FailureBackend> {
+  return sqlBackend(
+    () => createMariadb(mysqlUrl()),
+    (pool) => mysqlFailures(pool, { table }),
+  )
+}
+
+async function openOnMysqlKysely(): Promise<FailureBackend> {
+  const connect = () => {
+    const pool = createPool({ uri: mysqlUrl(), connectionLimit: 4 })
+    return { pool, end: () => pool.promise().end() }
+  }
+  return sqlBackend(connect, ({ pool }) =>
+    mysqlFailures(kyselyMysqlDriver(new Kysely({ dialect: new MysqlDialect({ pool }) })), { table }),
   )
 }
 
 const table = `failures_${process.pid}_${Date.now().toString(36)}`
 const newPool = (): Pool => new Pool({ connectionString: postgresUrl(), max: 4 })
 
-async function postgresBackend<Connected extends { end(): Promise<unknown> }>(
+async function sqlBackend<Connected extends { end(): Promise<unknown> }>(
   connect: () => Connected,
-  failuresOf: (pool: Connected) => PostgresFailures,
+  failuresOf: (pool: Connected) => PostgresFailures | MysqlFailures,
 ): Promise<FailureBackend> {
   const pools: Connected[] = []
-  const create = async (): Promise<PostgresFailures> => {
+  const create = async (): Promise<PostgresFailures | MysqlFailures> => {
     const pool = connect()
     pools.push(pool)
     return failuresOf(pool)
@@ -93,4 +120,7 @@ export const FAILURE_KINDS: readonly FailureKind[] = [
   { name: 'postgresFailures on pg', describe: onPostgres, open: openOnPg },
   { name: 'postgresFailures on postgres.js', describe: onPostgres, open: openOnPostgresJs },
   { name: 'postgresFailures on Kysely', describe: onPostgres, open: openOnKysely },
+  { name: 'mysqlFailures on mysql2', describe: onMysql, open: openOnMysql2 },
+  { name: 'mysqlFailures on mariadb', describe: onMysql, open: openOnMariadb },
+  { name: 'mysqlFailures on Kysely', describe: onMysql, open: openOnMysqlKysely },
 ]

@@ -1,5 +1,7 @@
 import { type SqliteTransaction, sqliteInbox } from 'tix-webhooks/sqlite'
 import type { InboxHarness } from 'tix-webhooks/testing'
+import type { MysqlInboxClient, OpenMysqlClient } from './mysql-clients.js'
+import type { TestMysqlDatabase } from './mysql-database.js'
 import type { InboxClient, OpenClient } from './postgres-clients.js'
 import type { TestDatabase } from './postgres-database.js'
 import { type TestDatabase as SqliteDatabase, valuesOf } from './sqlite-open.js'
@@ -41,6 +43,76 @@ export function postgresHarness(
       database.query("UPDATE tix_webhooks_inbox SET expires_at = expires_at - $1::float8 * interval '1 ms'", [
         ms,
       ]),
+  }
+}
+
+/** A transaction of a library for MySQL, and the client that it is of. */
+export interface MysqlTransaction {
+  readonly client: OpenMysqlClient
+  readonly tx: unknown
+}
+
+/** The tables of `mysqlHarness`. */
+export const MYSQL_EFFECTS: readonly string[] = [
+  'CREATE TABLE effects (id TEXT)',
+  'CREATE TABLE contended (id INT AUTO_INCREMENT PRIMARY KEY, n INT NOT NULL DEFAULT 0)',
+]
+
+/** Setting autocommit commits. */
+const isMysqlCommit = (chunk: Buffer): boolean =>
+  /\bautocommit = 1\b|\bcommit\b/i.test(chunk.toString('latin1'))
+
+/** `mysqlInbox` over a library, through a proxy that cuts its connections. It closes them when the test ends. */
+export function mysqlHarness(
+  library: MysqlInboxClient,
+  database: TestMysqlDatabase,
+  proxy: TcpProxy,
+): InboxHarness<MysqlTransaction> {
+  return {
+    async create({ connections: connectionLimit }) {
+      const client = library.open(database, { connectionLimit, port: proxy.port })
+      const { once, check, connections } = client.inbox()
+      return { once: (request, work) => once(request, (tx) => work({ client, tx })), check, connections }
+    },
+    write: ({ client, tx }, id) => client.run(tx, `INSERT INTO effects VALUES ('${id}')`),
+    read: () => database.column('SELECT id FROM effects') as Promise<string[]>,
+    fail: ({ client, tx }) => deadlock(database, (statement) => client.run(tx, statement)),
+    async nest({ client, tx }, work) {
+      await client.run(tx, 'SAVEPOINT mine')
+      await work({ client, tx })
+      await client.run(tx, 'RELEASE SAVEPOINT mine')
+    },
+    async cut(when) {
+      if (when === 'now') proxy.cut()
+      else if (when === 'before commit') void proxy.cutBeforeRequest(isMysqlCommit)
+      else void proxy.cutAfterRequest(isMysqlCommit)
+    },
+    advance: (ms) =>
+      database.query('UPDATE tix_webhooks_inbox SET expires_at = expires_at - INTERVAL ? MICROSECOND', [
+        ms * 1000,
+      ]),
+  }
+}
+
+/** Has the server roll back the whole transaction, which no other failed statement does: that with fewer writes is the victim. */
+export async function deadlock(
+  database: TestMysqlDatabase,
+  run: (statement: string) => Promise<unknown>,
+): Promise<void> {
+  await using other = await database.connect()
+  const touch = (id: unknown): string => `UPDATE contended SET n = n + 1 WHERE id = ${id}`
+  await other.query('INSERT INTO contended (n) VALUES (0)')
+  const [ours] = Object.values((await other.query('SELECT LAST_INSERT_ID()'))[0] ?? {})
+  await other.query('START TRANSACTION')
+  await other.query(`INSERT INTO contended (n) VALUES ${Array(100).fill('(0)').join()}`)
+  const [theirs] = Object.values((await other.query('SELECT LAST_INSERT_ID()'))[0] ?? {})
+  await run(touch(ours))
+  const waiting = other.query(touch(ours))
+  try {
+    await run(touch(theirs))
+  } finally {
+    await waiting
+    await other.query('ROLLBACK')
   }
 }
 

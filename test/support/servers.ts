@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { createConnection } from 'mysql2/promise'
 import { Client } from 'pg'
 import { createClient } from 'redis'
 import type { TestProject } from 'vitest/node'
+import { findMysql, startMysql } from './mysql-server.js'
 import { findPostgres, startPostgres } from './postgres-server.js'
 import { findRedis, startRedis } from './redis-server.js'
 
@@ -13,8 +15,10 @@ declare module 'vitest' {
     redisPrefix: string
     /** A database for this run only. */
     postgresUrl: string | null
+    /** A database for this run only. */
+    mysqlUrl: string | null
     /** Whether tests can start servers of their own. */
-    startable: { redis: boolean; postgres: boolean }
+    startable: { redis: boolean; postgres: boolean; mysql: boolean }
   }
 }
 
@@ -23,7 +27,7 @@ export default async function setup(project: Pick<TestProject, 'provide'>): Prom
   const run = randomBytes(6).toString('hex')
   const prefix = `tix-webhooks-test:${run}:`
   const database = `tix_webhooks_test_${run}`
-  const [redis, postgres] = await Promise.all([
+  const [redis, postgres, mysql] = await Promise.all([
     obtain({
       name: 'Redis',
       given: process.env.REDIS_URL,
@@ -38,12 +42,19 @@ export default async function setup(project: Pick<TestProject, 'provide'>): Prom
       find: findPostgres,
       start: () => ownPostgres(database),
     }),
+    obtain({
+      name: 'MySQL',
+      given: process.env.MYSQL_URL,
+      open: (url) => openMysql(url, database),
+      find: findMysql,
+      start: () => ownMysql(database),
+    }),
   ])
 
   const close = async (): Promise<void> => {
-    await Promise.all([redis.opened?.close(), postgres.opened?.close()])
+    await Promise.all([redis.opened?.close(), postgres.opened?.close(), mysql.opened?.close()])
   }
-  const faults = [redis, postgres].flatMap(({ fault }) => fault ?? [])
+  const faults = [redis, postgres, mysql].flatMap(({ fault }) => fault ?? [])
   if (faults.length > 0) {
     await close()
     throw new AggregateError(faults, faults.map(({ message }) => message).join('\n'))
@@ -52,12 +63,17 @@ export default async function setup(project: Pick<TestProject, 'provide'>): Prom
   project.provide('redisUrl', redis.opened?.url ?? null)
   project.provide('redisPrefix', prefix)
   project.provide('postgresUrl', postgres.opened?.url ?? null)
-  project.provide('startable', { redis: !redis.skipped, postgres: !postgres.skipped })
+  project.provide('mysqlUrl', mysql.opened?.url ?? null)
+  project.provide('startable', {
+    redis: !redis.skipped,
+    postgres: !postgres.skipped,
+    mysql: !mysql.skipped,
+  })
 
   return async () => {
     await close()
     // After the summary, where it is noticed.
-    for (const { skipped } of [redis, postgres]) if (skipped) console.warn(`SKIPPED: ${skipped}`)
+    for (const { skipped } of [redis, postgres, mysql]) if (skipped) console.warn(`SKIPPED: ${skipped}`)
   }
 }
 
@@ -150,4 +166,22 @@ async function openPostgres(given: string, database: string): Promise<Opened> {
   const url = new URL(given)
   url.pathname = `/${database}`
   return { url: url.href, close: () => query(`drop database if exists ${database} with (force)`) }
+}
+
+async function ownMysql(database: string): Promise<Opened> {
+  const server = await startMysql()
+  const { url } = await openMysql(server.url, database)
+  return { url, close: server.stop }
+}
+
+/** Creates a database for this run on a shared MySQL or MariaDB, and removes it at its end. */
+async function openMysql(given: string, database: string): Promise<Opened> {
+  const query = async (statement: string): Promise<void> => {
+    const connection = await createConnection(given)
+    await connection.query(statement).finally(() => connection.end())
+  }
+  await query(`create database ${database}`)
+  const url = new URL(given)
+  url.pathname = `/${database}`
+  return { url: url.href, close: () => query(`drop database if exists ${database}`) }
 }

@@ -1,7 +1,7 @@
 import { STATEMENT_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
-import { createBursts } from '../idempotency/bursts.js'
-import type { FailedDelivery } from './failures.js'
+import type { FailedDelivery } from '../failures/failures.js'
+import { createBursts } from './bursts.js'
 
 /** However many events fail, the rest of the pool is the app's. Each is a statement of its own: it may have a megabyte. */
 const LIMITS = { total: 2, perKind: 2, size: 1, waitMs: STATEMENT_MS }

@@ -1,0 +1,188 @@
+import { StoreError } from '../../src/index.js'
+import { messageOf } from '../../src/internal.js'
+
+/** The names that advice on a table of ours needs. */
+export interface TableNames {
+  /** The quoted name, as SQL has it. */
+  readonly name: string
+  /** The user's call that creates it. */
+  readonly migrate: string
+}
+
+/** The numbers of the server's errors that are more than advice. */
+const DEADLOCK = 1213
+const LOCK_WAIT = 1205
+const NO_TABLE = 1146
+const NO_DATABASE = 1049
+const NO_SAVEPOINT = 1305
+const FORBIDDEN: readonly number[] = [1044, 1142, 1143, 1227]
+
+const NOTHING_WRITTEN = 'Nothing was written, and the next delivery tries again.'
+const UNREACHABLE =
+  'The database could not be reached, or hung up: is it up, and the network between? A restart, a failover, KILL, or a handler that sends nothing for longer than idleTimeoutSeconds or wait_timeout look like this.'
+const OWN_CODE =
+  'The inbox could not be used: as, the driver, or the library behind it threw before the database was asked: see the cause of this error.'
+const OTHER_TABLE = ({ name, migrate }: TableNames): string =>
+  `The table ${name} is of another version, or not ours: ${migrate} names what is missing.`
+const NO_RIGHTS = ({ name, migrate }: TableNames): string =>
+  `The user of this connection has no rights on ${name}: the app's needs SELECT, INSERT, UPDATE and DELETE, and the one that runs ${migrate} CREATE.`
+const NO_SERVER = 'There is no server at the host and port of the connection: is it up?'
+const STARTING = 'The server is shutting down, or this connection was killed: the next delivery tries again.'
+const FULL = `A disk or a table of the server is full: make room. ${NOTHING_WRITTEN}`
+const TOO_MANY =
+  'The server has no connection left for this user or at all: make the pools of all processes together smaller than the limit (max_connections, MAX_USER_CONNECTIONS).'
+const READ_ONLY = 'This server is read-only, such as a replica: connect the pool to the primary.'
+const TOO_SLOW = `The server canceled the statement: it took longer than max_execution_time or max_statement_time, or was killed by hand. ${NOTHING_WRITTEN}`
+const SLOW_CONNECTION =
+  'No connection could be had within the time-out: is the server reachable, and the pool large enough for concurrent deliveries?'
+const CLOSED = 'The pool is closed: drain the receiver before you end it.'
+
+type Advice = string | ((names: TableNames) => string)
+
+/** Advice by the number of the server's error, or by the code of a client's or a socket's. */
+const ADVICE: Readonly<Record<string, Advice>> = {
+  [NO_TABLE]: ({ name, migrate }) =>
+    `The table ${name} is missing: run ${migrate} when you deploy, or apply the exported ddl.`,
+  [NO_DATABASE]: 'The database of the connection, or of the table option, does not exist.',
+  1046: 'The connection has no database: name one in the connection of the pool, or in the table option, such as app.webhooks.',
+  1054: OTHER_TABLE,
+  1364: OTHER_TABLE,
+  ...Object.fromEntries(FORBIDDEN.map((number) => [number, NO_RIGHTS])),
+  1045: 'The server refused the user or the password of the connection.',
+  [LOCK_WAIT]: ({ name }) =>
+    `A lock was not free within innodb_lock_wait_timeout: does a migration, or a long transaction, hold ${name}? ${NOTHING_WRITTEN}`,
+  [DEADLOCK]: `Transactions waited for each other again and again, and the server ended this one: lock rows in the same order everywhere. ${NOTHING_WRITTEN}`,
+  1021: FULL,
+  1114: FULL,
+  1040: TOO_MANY,
+  1203: TOO_MANY,
+  1226: TOO_MANY,
+  1290: READ_ONLY,
+  1836: READ_ONLY,
+  1792: READ_ONLY,
+  1053: STARTING,
+  1927: STARTING,
+  1317: TOO_SLOW,
+  1969: TOO_SLOW,
+  3024: TOO_SLOW,
+  1064: 'The server does not know this SQL: it must be MySQL 8.0, MariaDB 10.6, or newer.',
+  1153: 'The statement is larger than max_allowed_packet of the server: it must be more than twice as large as maxBodyBytes.',
+  1665: 'The server cannot write with binlog_format = STATEMENT at this isolation level: set binlog_format to ROW or MIXED.',
+  ECONNREFUSED: NO_SERVER,
+  ENOTFOUND: NO_SERVER,
+  ETIMEDOUT: SLOW_CONNECTION,
+  45028: SLOW_CONNECTION,
+  ER_GET_CONNECTION_TIMEOUT: SLOW_CONNECTION,
+  45027: CLOSED,
+  P2028: `Prisma got no connection within maxWait (2 s by default), or ended the transaction at its own timeout (5 s by default), before the run was over: pass both to prisma.$transaction(work, { maxWait, timeout }), in milliseconds, and a timeout longer than maxRunSeconds. ${NOTHING_WRITTEN}`,
+}
+
+/** Advice by the message, for errors without a number of their own. */
+const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
+  [/pool is closed|pool is (already )?clos(ed|ing)/i, CLOSED],
+  [/no connection within|pool timeout/i, SLOW_CONNECTION],
+]
+
+/** The error of the store for one of the database or the driver, with advice. */
+export function unavailable(error: unknown, names: TableNames): StoreError {
+  if (error instanceof StoreError) return error
+  return new StoreError('store_unavailable', adviceFor(error, names), { cause: error })
+}
+
+/** Whether the server has rolled back the transaction because others waited for it too: it can be run again at once. */
+export function isDeadlock(error: unknown): boolean {
+  return numberOf(error) === DEADLOCK
+}
+
+/** Whether the transaction is no longer the one in which the savepoint was made. */
+export function hasEnded(error: unknown): boolean {
+  return numberOf(error) === NO_SAVEPOINT
+}
+
+/** Whether the table, or its database, is missing. */
+export function isMissing(error: unknown): boolean {
+  return [NO_TABLE, NO_DATABASE].includes(numberOf(error))
+}
+
+/** Whether the user of the connection has no right to what was asked. */
+export function isForbidden(error: unknown): boolean {
+  return FORBIDDEN.includes(numberOf(error))
+}
+
+/** Whether the server names this table as the cause: that it is missing, or that the user has no right to it. */
+export function isAbout(error: unknown, { table }: { readonly table: string }): boolean {
+  if (!isMissing(error) && !isForbidden(error)) return false
+  return new RegExp(`\\b${table}\\b`).test(String(innermost(error).message))
+}
+
+/**
+ * Whether the server undid a statement because of one of its rows, such as one that a trigger or a CHECK of the user refuses. Others are
+ * of the connection, the table, the server or its limits, and would fail each row alike.
+ */
+export function isOfOneRow(error: unknown): boolean {
+  const { sqlState } = innermost(error)
+  return OF_ONE_ROW.includes(numberOf(error)) || /^(22|23|44|45)/.test(String(sqlState))
+}
+
+/** A CHECK that refuses a row, in MySQL and in MariaDB, and a lock on it. */
+const OF_ONE_ROW: readonly number[] = [3819, 4025, LOCK_WAIT, DEADLOCK]
+
+function adviceFor(error: unknown, names: TableNames): string {
+  const { code } = innermost(error)
+  const number = numberOf(error)
+  const advice = [String(number), String(code)].flatMap((key) =>
+    Object.hasOwn(ADVICE, key) ? (ADVICE[key] ?? []) : [],
+  )[0]
+  if (advice !== undefined) return typeof advice === 'string' ? advice : advice(names)
+  const message = messageOf(error)
+  const byMessage = BY_MESSAGE.find(([pattern]) => pattern.test(message))?.[1]
+  if (byMessage !== undefined) return byMessage
+  if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError)
+    return OWN_CODE
+  return number > 0 && number < FIRST_OF_CLIENTS
+    ? `The database failed with error ${number}, which the cause of this error describes.`
+    : UNREACHABLE
+}
+
+/** mariadb numbers its own errors from here on. */
+const FIRST_OF_CLIENTS = 45_000
+
+/** The number of the server's error; 0 if it is none. */
+function numberOf(error: unknown): number {
+  const { errno, code } = innermost(error)
+  // Prisma has the number as its code.
+  return [errno, code].map(Number).find((number) => Number.isInteger(number) && number > 0) ?? 0
+}
+
+interface ServerError {
+  readonly errno?: unknown
+  readonly code?: unknown
+  readonly sqlState?: unknown
+  readonly message?: unknown
+}
+
+/** The driver's error: some libraries wrap it, and put the statement into a message of their own. */
+function innermost(error: unknown): ServerError {
+  let found: ServerError = prismasCause(error) ?? ((error ?? {}) as ServerError)
+  for (let depth = 0; found.errno === undefined && depth < MAX_DEPTH; depth++) {
+    const { cause, original, driverError } = found as Record<string, unknown>
+    // The last two are the names of Sequelize and TypeORM.
+    const inner = [cause, original, driverError].find((one) => one instanceof Object)
+    if (inner === undefined) break
+    found = inner
+  }
+  return found.errno === undefined && found.code === undefined ? ((error as ServerError) ?? {}) : found
+}
+
+const MAX_DEPTH = 5
+
+/** Prisma has a code of its own, and the server's error beside it. */
+function prismasCause(error: unknown): ServerError | undefined {
+  const { meta } = (error ?? {}) as {
+    meta?: { code?: unknown; message?: unknown; driverAdapterError?: { cause?: Record<string, unknown> } }
+  }
+  const cause = meta?.driverAdapterError?.cause
+  if (cause !== undefined)
+    return { code: cause.originalCode, message: cause.originalMessage, sqlState: cause.sqlState }
+  return meta?.code === undefined ? undefined : { code: meta.code, message: meta.message }
+}

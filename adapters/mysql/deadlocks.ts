@@ -1,0 +1,22 @@
+import { isDeadlock } from './advice.js'
+
+/** Beyond that, something waits for itself again and again. */
+const MOST_TRIES = 10
+
+/**
+ * Deadlocks are ordinary: of concurrent writes of neighbouring keys, InnoDB rolls back one, which can be sent again at once.
+ *
+ * @param canRetry whether all of it was rolled back, and may be run again
+ */
+export async function retryDeadlocks<T>(
+  work: () => Promise<T>,
+  canRetry: () => boolean = () => true,
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isDeadlock(error) || !canRetry() || tries === MOST_TRIES) throw error
+    }
+  }
+}

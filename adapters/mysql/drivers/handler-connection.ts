@@ -1,0 +1,57 @@
+import type { MysqlConnection } from './connection.js'
+
+/** The connection that a handler gets, in the transaction of the inbox. */
+export type HandlerConnection = MysqlConnection
+
+/**
+ * The same connection without what would end the transaction of the inbox, or give the connection to another delivery. BEGIN is one of
+ * these: the server commits what is open before it begins.
+ */
+export function handlerConnection(connection: MysqlConnection): HandlerConnection {
+  let made = known.get(connection)
+  if (made === undefined) {
+    made = new Proxy(connection, {
+      get(target, name) {
+        if (RELEASING.has(name)) return refuseRelease
+        if (ENDING.has(name)) return refuseEnd
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        if (!SENDING.has(name)) return value.bind(target) as unknown
+        return (...parameters: unknown[]) => {
+          const [statement] = parameters as [string | { sql?: unknown }]
+          const sql = typeof statement === 'string' ? statement : statement?.sql
+          if (ENDS_OR_BEGINS.test(String(sql).replace(COMMENTS, ' '))) throw inboxTransaction()
+          return Reflect.apply(value, target, parameters) as unknown
+        }
+      },
+    })
+    known.set(connection, made)
+  }
+  return made
+}
+
+const known = new WeakMap<MysqlConnection, HandlerConnection>()
+
+const RELEASING = new Set<string | symbol>(['release', 'end', 'destroy', 'close', 'changeUser', 'reset'])
+const ENDING = new Set<string | symbol>(['beginTransaction', 'commit', 'rollback'])
+const SENDING = new Set<string | symbol>(['query', 'execute', 'queryStream', 'batch', 'prepare'])
+
+const COMMENTS = /\/\*(?![!M])[\s\S]*?\*\/|(--\s|#).*$/gm
+const ENDS_OR_BEGINS =
+  /^\s*(BEGIN(?!\s+NOT\b)|START\s+TRANSACTION|COMMIT|ROLLBACK(?!\s+(WORK\s+)?TO)|XA|SET\s.*\bautocommit)\b/is
+
+function refuseRelease(): never {
+  throw new TypeError(
+    'ctx.tx is the connection of the inbox, which releases it itself: remove release(), end() and destroy() from the handler.',
+  )
+}
+
+function refuseEnd(): never {
+  throw inboxTransaction()
+}
+
+function inboxTransaction(): TypeError {
+  return new TypeError(
+    'ctx.tx is in the transaction of the inbox, so it can neither begin nor end one: write through it directly, and put SAVEPOINT and ROLLBACK TO SAVEPOINT around what may fail.',
+  )
+}

@@ -1,0 +1,227 @@
+import { StoreError } from '../../../src/index.js'
+import {
+  COMMIT_MS,
+  hasMethod,
+  ROLLBACK_MS,
+  STATEMENT_MS,
+  type TransactionScope,
+  transactionScope,
+  within,
+} from '../../../src/internal.js'
+import { hasEnded } from '../advice.js'
+import { answerOf } from './answer.js'
+import type { MysqlConnection, MysqlPool } from './connection.js'
+import {
+  type Answer,
+  CHECK_MARK,
+  type CheckedDriver,
+  type Ending,
+  limitIdle,
+  RESTORE_IDLE,
+} from './driver.js'
+import { type HandlerConnection, handlerConnection } from './handler-connection.js'
+
+export function isMysqlPool(pool: unknown): pool is MysqlPool {
+  if (!hasMethod(pool, 'getConnection') || !hasMethod(pool, 'query') || hasMethod(pool, 'promise'))
+    return false
+  // That of a pool with callbacks has one.
+  return (pool as { getConnection: { length: number } }).getConnection.length === 0
+}
+
+/** @param as converts a connection to the transaction that handlers get */
+export function poolDriver<Handed>(
+  pool: MysqlPool,
+  as?: (connection: MysqlConnection) => Handed,
+): CheckedDriver<MysqlConnection, Handed> {
+  /** The connection behind each transaction that a handler got. */
+  const behind = new WeakMap<object, HandlerConnection>()
+
+  function handlerTransaction(connection: MysqlConnection, scope: TransactionScope): Handed {
+    const bound = scope.bind(handlerConnection(connection))
+    const handed = as === undefined ? bound : scope.bind(as(bound) as object)
+    behind.set(handed, bound)
+    return handed as Handed
+  }
+
+  return {
+    async transaction(work, endingOf = alwaysCommits, { idleMs, onMarkLost } = {}) {
+      const taken = await take(pool)
+      const { connection } = taken
+      const [limit, restore] =
+        idleMs === undefined ? ['', ''] : [`, ${limitIdle(idleMs)}`, `, ${RESTORE_IDLE}`]
+      // Not START TRANSACTION: after a deadlock the server has rolled back, and would commit each further statement of a handler that
+      // caught the error by itself. Without autocommit, these are in a transaction too, which can be rolled back.
+      const begin = `SET autocommit = 0${limit}`
+      // It commits what is open.
+      const end = `SET autocommit = 1${restore}`
+      const scope = transactionScope()
+      let isUsable = false
+
+      async function finish({ commits, isMarked }: Ending): Promise<void> {
+        if (!commits) await send(connection, 'ROLLBACK', ROLLBACK_MS)
+        else if (isMarked) await send(connection, CHECK_MARK, STATEMENT_MS)
+        await send(connection, end, COMMIT_MS)
+        isUsable = true
+      }
+
+      async function checkMark(): Promise<void> {
+        await send(connection, CHECK_MARK, ROLLBACK_MS).catch((error) => {
+          if (hasEnded(error)) onMarkLost?.()
+        })
+      }
+
+      try {
+        await send(connection, begin, STATEMENT_MS)
+        const result = await scope.run(() =>
+          Promise.race([work(connection, handlerTransaction(connection, scope)), taken.lost]),
+        )
+        await finish(endingOf(result))
+        return result
+      } catch (error) {
+        if (!taken.isLost()) {
+          await checkMark().catch(() => {})
+          await finish({ commits: false }).catch(() => {})
+        }
+        throw error
+      } finally {
+        taken.giveBack(isUsable)
+      }
+    },
+    query: (connection, sql) => send(connection, sql, STATEMENT_MS),
+    async queryHanded(handed, sql) {
+      const connection = behind.get(handed as object)
+      if (connection === undefined) {
+        throw new TypeError('Pass ctx.tx itself: this is not the transaction of the inbox.')
+      }
+      return answerOf(await connection.query({ sql, rowsAsArray: true }))
+    },
+    async ask(sql) {
+      const taken = await take(pool)
+      let isUsable = false
+      try {
+        const answer = await Promise.race([send(taken.connection, sql, STATEMENT_MS), taken.lost])
+        isUsable = true
+        return answer
+      } catch (error) {
+        // An error of the server leaves the connection as it was.
+        isUsable = (error as { fatal?: unknown }).fatal === false || isOfServer(error)
+        throw error
+      } finally {
+        taken.giveBack(isUsable && !taken.isLost())
+      }
+    },
+    hint() {
+      const waiting = waitingFor(pool)
+      if (waiting === undefined || waiting === 0) return undefined
+      return `The pool of the inbox has no idle connection (${waiting} waiting): if the handler uses the pool beside ctx.tx, it waits for the connection that it holds itself. Use ctx.tx alone.`
+    },
+  }
+}
+
+/** The most connections of a pool, which mariadb does not show. */
+export function limitOf(pool: object): unknown {
+  const { config } = (pool as { pool?: { config?: { connectionLimit?: unknown } } }).pool ?? {}
+  return config?.connectionLimit
+}
+
+function alwaysCommits(): Ending {
+  return { commits: true }
+}
+
+interface Taken {
+  readonly connection: MysqlConnection
+  /** Rejects when the connection is lost. It is never an unhandled rejection. */
+  readonly lost: Promise<never>
+  isLost(): boolean
+  /** @param isUsable whether it is in no transaction, and has its settings back; otherwise it is closed, and its session ended */
+  giveBack(isUsable: boolean): void
+}
+
+/** Takes a connection, or rejects after a while: a statement that waits for one would hold up others. */
+async function take(pool: MysqlPool): Promise<Taken> {
+  const connection = await connectionWithin(pool, STATEMENT_MS)
+  let isLost = false
+  let onLoss: (error?: unknown) => void = () => {}
+  const lost = new Promise<never>((_, reject) => {
+    onLoss = (error) => {
+      isLost = true
+      reject(error ?? lostConnection())
+    }
+  })
+  lost.catch(() => {})
+  connection.on('error', onLoss)
+  connection.on('end', onLoss)
+  return {
+    connection,
+    lost,
+    isLost: () => isLost,
+    giveBack(isUsable) {
+      connection.removeListener('error', onLoss)
+      connection.removeListener('end', onLoss)
+      if (isUsable && !isLost) {
+        // That of mariadb is a promise.
+        Promise.resolve(connection.release()).catch(() => {})
+        return
+      }
+      // An error after its end would end the process.
+      connection.on('error', () => {})
+      connection.destroy()
+      if (!isLost) void kill(pool, connection.threadId)
+    },
+  }
+}
+
+function connectionWithin(pool: MysqlPool, ms: number): Promise<MysqlConnection> {
+  const taking = pool.getConnection()
+  return within(taking, ms, () => {
+    // It comes later, and nobody waits for it.
+    taking.then(
+      (late) => late.release(),
+      () => {},
+    )
+    throw new StoreError('store_unavailable', `There was no connection within ${ms / 1000} s.`)
+  })
+}
+
+function lostConnection(): Error {
+  return Object.assign(new Error('The connection was closed.'), { code: 'PROTOCOL_CONNECTION_LOST' })
+}
+
+/**
+ * Ends the session of a connection that was closed in the middle of a statement: the server would finish the statement first, and keep
+ * all locks until then.
+ */
+async function kill(pool: MysqlPool, threadId: number | null): Promise<void> {
+  if (threadId === null) return
+  try {
+    const connection = await connectionWithin(pool, STATEMENT_MS)
+    try {
+      await send(connection, `KILL ${threadId}`, STATEMENT_MS)
+    } finally {
+      connection.release()
+    }
+  } catch {
+    // It has ended already, or there is no server: then it ends with its socket.
+  }
+}
+
+async function send(connection: MysqlConnection, sql: string, limitMs: number): Promise<Answer> {
+  const answer = await within(connection.query({ sql, rowsAsArray: true }), limitMs, () => {
+    throw new StoreError('store_unavailable', `The database did not answer within ${limitMs / 1000} s.`)
+  })
+  return answerOf(answer)
+}
+
+/** Errors of the server have a number and a state. */
+function isOfServer(error: unknown): boolean {
+  const { errno, sqlState, fatal } = error as { errno?: unknown; sqlState?: unknown; fatal?: unknown }
+  return fatal !== true && typeof errno === 'number' && typeof sqlState === 'string'
+}
+
+function waitingFor(pool: MysqlPool): number | undefined {
+  const { pool: inner, taskQueueSize } = pool as {
+    pool?: { _connectionQueue?: { length?: number } }
+    taskQueueSize?: () => number
+  }
+  return typeof taskQueueSize === 'function' ? taskQueueSize.call(pool) : inner?._connectionQueue?.length
+}

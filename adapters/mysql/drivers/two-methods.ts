@@ -1,0 +1,125 @@
+import { StoreError } from '../../../src/index.js'
+import {
+  hasMethod,
+  ROLLBACK_MS,
+  type TransactionScope,
+  transactionScope,
+  within,
+} from '../../../src/internal.js'
+import { hasEnded } from '../advice.js'
+import { answerOf } from './answer.js'
+import {
+  type Answer,
+  CHECK_MARK,
+  type CheckedDriver,
+  type Ending,
+  limitIdle,
+  type MysqlDriver,
+  RESTORE_IDLE,
+  type TransactionOptions,
+} from './driver.js'
+import { isOtherLibrary } from './other-libraries.js'
+
+export function isTwoMethodDriver<Tx>(pool: unknown): pool is MysqlDriver<Tx> {
+  return (
+    hasMethod(pool, 'transaction') &&
+    hasMethod(pool, 'query') &&
+    !hasMethod(pool, 'getConnection') &&
+    !isOtherLibrary(pool)
+  )
+}
+
+/** What the library does at the end is out of reach: that it commits what it has, and not what another delivery left, is asked. */
+export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> {
+  const query = async (tx: Tx, sql: string): Promise<Answer> => ({
+    rows: answerOf(await driver.query(tx, sql)).rows,
+  })
+  const scopes = new Set<TransactionScope>()
+
+  /**
+   * Some libraries queue statements, and their ROLLBACK overtakes these. So a statement is awaited that comes after them. While a nested
+   * transaction is open it ends the connection: TypeORM would end only the savepoint, and give the connection back with a transaction
+   * on it, which the next START TRANSACTION would commit.
+   */
+  async function sendLast(
+    tx: Tx,
+    isNested: boolean,
+    restore: string | undefined,
+    onMarkLost?: () => void,
+  ): Promise<void> {
+    await within<unknown>(query(tx, CHECK_MARK), ROLLBACK_MS, () => {}).catch((error) => {
+      if (hasEnded(error)) onMarkLost?.()
+    })
+    const last = isNested ? DISCONNECT : restore
+    if (last !== undefined) await within<unknown>(query(tx, last), ROLLBACK_MS, () => {}).catch(() => {})
+  }
+
+  async function checkCommitted(proof: string): Promise<void> {
+    const { rows } = await driver.transaction((tx) => query(tx, proof))
+    if (rows.length === 0) throw new StoreError('rolled_back', NOT_COMMITTED)
+  }
+
+  return {
+    async transaction<R>(
+      work: (tx: Tx, handed: Tx) => Promise<R>,
+      endingOf: (result: R) => Ending = alwaysCommits,
+      { idleMs, onMarkLost }: TransactionOptions = {},
+    ) {
+      const scope = transactionScope()
+      scopes.add(scope)
+      const restore = idleMs === undefined ? undefined : `SET ${RESTORE_IDLE}`
+      // Not every driver's transaction is an object.
+      const handedOf = (tx: Tx): Tx => (tx instanceof Object ? scope.bind(tx) : tx)
+      // Kept here, because a driver may return nothing.
+      let ended: { result: R; proof: string | undefined } | undefined
+      let discarded: { result: R } | undefined
+      try {
+        await driver.transaction(async (tx) => {
+          if (idleMs !== undefined) await query(tx, `SET ${limitIdle(idleMs)}`)
+          const result = await scope
+            .unlessLost(() => scope.run(() => work(tx, handedOf(tx))))
+            .catch(async (error) => {
+              await scope.unlessLost(() => sendLast(tx, scope.isNested(), restore, onMarkLost))
+              throw error
+            })
+          const { commits, isMarked, proof } = endingOf(result)
+          if (commits && isMarked) await scope.unlessLost(() => query(tx, CHECK_MARK))
+          if (restore !== undefined) await scope.unlessLost(() => query(tx, restore))
+          if (!commits) {
+            discarded = { result }
+            throw discarded
+          }
+          ended = { result, proof }
+        })
+      } catch (error) {
+        if (discarded !== undefined) return (discarded as { result: R }).result
+        scope.lose()
+        throw error
+      } finally {
+        scopes.delete(scope)
+      }
+      if (ended === undefined) throw new StoreError('store_unavailable', NOT_AWAITED)
+      const { result, proof } = ended as { result: R; proof: string | undefined }
+      if (proof !== undefined) await checkCommitted(proof)
+      return result
+    },
+    query,
+    async queryHanded(tx, sql) {
+      if (tx instanceof Object && ![...scopes].some((scope) => scope.isBound(tx)))
+        throw new TypeError(OUTSIDE)
+      return query(tx, sql)
+    },
+  }
+}
+
+function alwaysCommits(): Ending {
+  return { commits: true }
+}
+
+const DISCONNECT = 'KILL CONNECTION_ID()'
+const OUTSIDE =
+  'Pass ctx.tx itself, or the transaction of a savepoint in it: this is not the transaction of the inbox.'
+const NOT_AWAITED =
+  'The transaction of the driver ended before its work did: it must await the function that is passed to it, as in transaction: (work) => db.transaction(work).'
+const NOT_COMMITTED =
+  'The library ended the transaction without a COMMIT: the handler left a nested transaction open, or ended the transaction itself. Nothing is kept, and the event runs again.'

@@ -1,0 +1,139 @@
+import {
+  isDiscard,
+  type JoinedRequest,
+  type OnceRequest,
+  type OnceResult,
+  StoreError,
+} from '../../src/index.js'
+import { tokenSource } from '../../src/internal.js'
+import { hasEnded, isAbout } from './advice.js'
+import { retryDeadlocks } from './deadlocks.js'
+import type { CheckedDriver, Ending } from './drivers/driver.js'
+import { type InboxTables, type Opening, opener, proofOf, withdrawing } from './open.js'
+import type { Table } from './table.js'
+
+/** Runs a handler in a transaction. It resolves to `parked` only with failures. */
+export type Run<Tx> = (
+  request: OnceRequest | JoinedRequest,
+  work: (tx: Tx) => Promise<void>,
+) => Promise<OnceResult | { readonly status: 'parked' }>
+
+/**
+ * Returns the function that runs handlers in transactions, which are committed together with the record of the event. With failures, they
+ * remove that of the event.
+ */
+export function runnerOf<Tx>(
+  driver: CheckedDriver<unknown, Tx>,
+  tables: InboxTables,
+  idleMs: number,
+  failures?: Table,
+): Run<Tx> {
+  const { records } = tables
+  const open = opener(driver, tables, failures)
+  const nextRun = tokenSource(() => crypto.randomUUID())
+  const runWithout = failures === undefined ? undefined : runnerOf(driver, tables, idleMs)
+
+  /**
+   * Calls the handler in a transaction that begins with the record; an error of the handler rolls back both. If it could not begin because of
+   * the failures alone, it returns why.
+   */
+  async function transact(
+    request: OnceRequest | JoinedRequest,
+    work: (tx: Tx) => Promise<void>,
+  ): Promise<Awaited<ReturnType<Run<Tx>>> | { readonly status: 'unusable'; readonly error: StoreError }> {
+    const { key } = request
+    const run = nextRun()
+    let thrown: { error: unknown } | undefined
+    let hasBegun = false
+    let isMarkLost = false
+
+    async function inTransaction(tx: unknown, handed: Tx): Promise<Opening> {
+      const opening = await open(tx, request, run)
+      if (opening.status !== 'opened') return opening
+      hasBegun = true
+      try {
+        await work(handed)
+      } catch (error) {
+        thrown = { error }
+        throw error
+      }
+      return opening
+    }
+
+    function endingOf({ status }: Opening): Ending {
+      if (status !== 'opened') return { commits: false }
+      return { commits: true, isMarked: true, proof: key === null ? undefined : proofOf(records, key, run) }
+    }
+
+    const onMarkLost = (): void => {
+      isMarkLost = hasBegun
+    }
+
+    try {
+      const { status } = await retryDeadlocks(
+        () => driver.transaction(inTransaction, endingOf, { idleMs, onMarkLost }),
+        () => !hasBegun,
+      )
+      return { status: status === 'opened' ? 'handled' : status }
+    } catch (error) {
+      const hasEndedEarly = isMarkLost || (thrown === undefined && hasEnded(error))
+      if (hasEndedEarly && key !== null && (await withdraw(key, run))) throw committedEarly(error)
+      if (thrown !== undefined) throw thrown.error
+      if (hasEndedEarly) throw endedEarly(error)
+      const { unavailable } = failures !== undefined && isAbout(error, failures) ? failures : records
+      if (failures !== undefined && !hasBegun && isAbout(error, failures)) {
+        return { status: 'unusable', error: failures.unavailable(error) }
+      }
+      throw unavailable(error)
+    }
+  }
+
+  /**
+   * Whether a statement of the handler has committed the record of a run that failed: it is removed, or the event would be taken for
+   * handled.
+   */
+  async function withdraw(key: string, run: string): Promise<boolean> {
+    try {
+      return await driver.transaction(async (tx) => {
+        const { rows } = await driver.query(tx, proofOf(records, key, run))
+        if (rows.length > 0) await driver.query(tx, withdrawing(records, key, run))
+        return rows.length > 0
+      })
+    } catch (cause) {
+      throw records.unavailable(cause)
+    }
+  }
+
+  return async function run(request, work) {
+    try {
+      const ended = await transact(request, work)
+      if (ended.status !== 'unusable') return ended
+      if ('report' in request) request.report(ended.error)
+      return await (runWithout as Run<Tx>)(request, work)
+    } catch (error) {
+      if (!isDiscard(error)) throw error
+    }
+    // The handler's writes are rolled back, and so is the record: it gets a transaction of its own.
+    if (request.key === null && failures === undefined) return { status: 'discarded' }
+    // With failures, whether or not another delivery has parked that of the event meanwhile.
+    const ended = await transact({ ...request, runsParked: true }, async () => {})
+    if (ended.status === 'unusable') throw ended.error
+    return ended.status === 'handled' ? { status: 'discarded' } : ended
+  }
+}
+
+function endedEarly(cause: unknown): StoreError {
+  return new StoreError(
+    'rolled_back',
+    'The database rolled back the transaction in the middle of the handler, which went on: after a deadlock (error 1213) or a time-out of a lock that it caught, or by a ROLLBACK. All that it wrote is rolled back, and the event runs again. Let such an error leave the handler.',
+    { cause },
+  )
+}
+
+function committedEarly(cause: unknown): StoreError {
+  return new StoreError(
+    'rolled_back',
+    'The handler COMMITTED the transaction of the inbox in the middle: by CREATE, ALTER, DROP, TRUNCATE, LOCK TABLES or another statement that commits by itself, or by BEGIN or COMMIT. What it wrote before that is kept, what it wrote after is rolled back, and the event runs again: effects can double. Keep such statements out of handlers.',
+    { cause },
+  )
+}
