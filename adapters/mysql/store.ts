@@ -96,6 +96,10 @@ function createStore(pool: MysqlPool, options: MysqlStoreOptions): MysqlStore {
     })
   }
 
+  /** For a write and the look at what it did, between which another call could change it. */
+  const inOneTransaction = <T>(work: (ask: Ask) => Promise<T>): Promise<T> =>
+    retryDeadlocks(() => inTransaction(work))
+
   const burst = createBursts(LIMITS)
 
   /** @param readOne of the answer to a statement for one request, @param readMany of the record that several have left, if there is one */
@@ -112,18 +116,17 @@ function createStore(pool: MysqlPool, options: MysqlStoreOptions): MysqlStore {
       },
       async sendMany(requests) {
         const { many, isDone } = (await statements())[name]
-        const { count } = writtenBy(await ask(many(requests)))
-        // Those of updates: their number is known without reading them, and another delivery may have one that was released.
-        if (count === requests.length && name === 'release')
-          return requests.map(() => readMany(undefined, true))
-        const records = recordsIn(
-          await ask(
-            reading(
-              table.name,
-              requests.map(({ key }) => key),
+        const records = await inOneTransaction(async (asked) => {
+          await asked(many(requests))
+          return recordsIn(
+            await asked(
+              reading(
+                table.name,
+                requests.map(({ key }) => key),
+              ),
             ),
-          ),
-        )
+          )
+        })
         return requests.map((request) => {
           const record = records.get(request.key)
           return readMany(record, record !== undefined && isDone(record, request))
