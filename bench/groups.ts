@@ -8,6 +8,7 @@ import { telemetry } from './receiver/telemetry.js'
 import { verify } from './receiver/verify.js'
 import { sandbox } from './sandbox/load.js'
 import { page } from './sandbox/page.js'
+import { mysql } from './stores/at-mysql.js'
 import { bursts } from './stores/bursts.js'
 import { failures } from './stores/failures.js'
 import { inTransaction } from './stores/in-transaction.js'
@@ -26,6 +27,7 @@ export const groups: readonly Group[] = [
   http,
   bursts,
   inbox,
+  mysql,
   crowd,
   roundTrips,
   stores,

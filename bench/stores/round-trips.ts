@@ -21,8 +21,8 @@ export const roundTrips: Group = {
     const [redis, postgres] = await Promise.all([bench.redis(), bench.postgres()])
     await makeTables(postgres.url)
     const comparisons = [
-      ...(await counted(redis.port, redisArenas)),
-      ...(await counted(postgres.port, async (port) => {
+      ...(await countedRoundTrips(redis.port, redisArenas)),
+      ...(await countedRoundTrips(postgres.port, async (port) => {
         const url = new URL(postgres.url)
         url.port = `${port}`
         return [...storeArenas(url.href, 1), ...inboxArenas(url.href, 1)]
@@ -40,7 +40,11 @@ export const roundTrips: Group = {
   },
 }
 
-async function counted(target: number, open: (port: number) => Promise<Arena[]>): Promise<Comparison[]> {
+/** The round trips of each contender, for a new event and for a duplicate. */
+export async function countedRoundTrips(
+  target: number,
+  open: (port: number) => Promise<Arena[]>,
+): Promise<Comparison[]> {
   const proxy = await startProxy({ port: target })
   const comparisons: Comparison[] = []
   for (const { ours, byHand, close } of await open(proxy.port)) {

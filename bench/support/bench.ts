@@ -1,3 +1,4 @@
+import { type MysqlServer, startMysql } from '../../test/support/mysql-server.js'
 import { type PostgresServer, startPostgres } from '../../test/support/postgres-server.js'
 import { type RedisServer, startRedis } from '../../test/support/redis-server.js'
 import { makeFolder, removeFolder } from '../../test/support/server-process.js'
@@ -18,6 +19,8 @@ export interface Bench {
   redis(): Promise<RedisServer>
   /** With the durability of Postgres' own defaults, as users run it. */
   postgres(): Promise<PostgresServer>
+  /** A MariaDB, which flushes each commit by default. */
+  mysql(): Promise<MysqlServer>
   /** A temporary folder, on the disk of the servers. */
   folder(): Promise<string>
 }
@@ -30,6 +33,8 @@ export async function withBench(isQuick: boolean, work: (bench: Bench) => Promis
     closingAtEnd(await startPostgres({ settings: { fsync: 'on', synchronous_commit: 'on' } })),
   )
 
+  const mysql = once(async () => closingAtEnd(await startMysql()))
+
   function closingAtEnd<Server extends { stop(): Promise<void> }>(server: Server): Server {
     closing.push(server.stop)
     return server
@@ -41,6 +46,7 @@ export async function withBench(isQuick: boolean, work: (bench: Bench) => Promis
       progress: (what) => console.info(`… ${what}`),
       redis,
       postgres,
+      mysql,
       async folder() {
         const folder = await makeFolder()
         closing.push(() => removeFolder(folder))

@@ -93,7 +93,7 @@ export interface FailureGroup {
 }
 
 /**
- * Keeps what was not handled: `postgresFailures`, `sqliteFailures` and `memoryFailures` make one. Implement it for any backend that can
+ * Keeps what was not handled: `postgresFailures`, `mysqlFailures`, `sqliteFailures` and `memoryFailures` make one. Implement it for any backend that can
  * update a record atomically, and hold it to `failureCases` of `tix-webhooks/testing`. A method that cannot reach its backend rejects.
  */
 export interface Failures {

@@ -161,6 +161,6 @@ function later(a: Date, b: Date): Date {
 function full(maxKeys: number): StoreError {
   return new StoreError(
     'store_full',
-    `memoryFailures holds ${maxKeys} failures already (maxKeys), so this one is not kept. Use the failures of a database: postgresFailures or sqliteFailures.`,
+    `memoryFailures holds ${maxKeys} failures already (maxKeys), so this one is not kept. Use the failures of a database: postgresFailures, mysqlFailures or sqliteFailures.`,
   )
 }

@@ -33,7 +33,7 @@ export interface InboxConnections {
 
 /**
  * Runs handlers in transactions: a handler's writes and the record that the event was handled are committed together, or not at all.
- * `postgresInbox` and `sqliteInbox` make one; `inboxCases` of `tix-webhooks/testing` test one of your own.
+ * `postgresInbox`, `mysqlInbox` and `sqliteInbox` make one; `inboxCases` of `tix-webhooks/testing` test one of your own.
  *
  * The inbox enforces all that `once` says, and the end of the transaction for its handler: what that sends later through `tx`, or in a
  * nested transaction that it left open, is never written, and reaches no other delivery on the connection, which is given back.

@@ -162,7 +162,7 @@ function checkedInbox(inbox: unknown): Inbox<unknown> {
   if (!isInbox(inbox)) {
     if (typeof (inbox as IdempotencyStore | null | undefined)?.claim === 'function') {
       throw new TypeError(
-        'inbox is a store: pass it as store. An inbox is made by postgresInbox or sqliteInbox.',
+        'inbox is a store: pass it as store. An inbox is made by postgresInbox, mysqlInbox or sqliteInbox.',
       )
     }
     throw new TypeError('inbox must be an Inbox, such as postgresInbox(pool), not a pool or a database.')

@@ -35,7 +35,7 @@ function checkedFailures(failures: unknown): Failures {
   for (const method of ['keep', 'get', 'delete', 'list', 'groups', 'count'] as const) {
     if (typeof (failures as Failures | null)?.[method] !== 'function') {
       throw new TypeError(
-        `failures must be made by postgresFailures, sqliteFailures or memoryFailures, or be Failures of your own, not ${describeType(failures)}: its ${method} is not a function.`,
+        `failures must be made by postgresFailures, mysqlFailures, sqliteFailures or memoryFailures, or be Failures of your own, not ${describeType(failures)}: its ${method} is not a function.`,
       )
     }
   }

@@ -91,13 +91,13 @@ export interface WebhookOptions<
   maxBodyBytes?: number | undefined
   /**
    * The most runs at the same time, counted until a run is over, even if it outlives its answer. What is over waits for at most half of
-   * `timeoutSeconds`, accounts in turn, and then gets 503 `overloaded`. Default: with an inbox on a pool of pg or postgres.js, all its
+   * `timeoutSeconds`, accounts in turn, and then gets 503 `overloaded`. Default: with an inbox on a pool of pg, postgres.js or mysql2, all its
    * connections but one (and one at least), for all receivers of that pool together that have no limit of their own; else no limit. A limit
    * of your own is best below the connections too: a run that finds none is `unavailable`.
    */
   concurrency?: number | Concurrency | undefined
   /**
-   * Keeps each authentic event that was not handled, with its bytes, until it is: for `replay`. `postgresFailures`, `sqliteFailures` or
+   * Keeps each authentic event that was not handled, with its bytes, until it is: for `replay`. `postgresFailures`, `mysqlFailures`, `sqliteFailures` or
    * `memoryFailures`; best in the database of the inbox. Default: nothing is kept, and an event that fails for 72 hours is lost.
    */
   failures?: Failures | undefined

@@ -29,7 +29,7 @@ describe('full memory failures', () => {
     expect(error).toMatchObject({
       code: 'store_full',
       message:
-        'memoryFailures holds 2 failures already (maxKeys), so this one is not kept. Use the failures of a database: postgresFailures or sqliteFailures.',
+        'memoryFailures holds 2 failures already (maxKeys), so this one is not kept. Use the failures of a database: postgresFailures, mysqlFailures or sqliteFailures.',
     })
     expect((await failures.list()).map(({ key }) => key)).toEqual(['tix/2', 'tix/1'])
   })
