@@ -7,7 +7,7 @@ export interface StoreRequest {
   readonly retainMs?: number
 }
 
-export interface StoreStatement {
+interface StoreStatement {
   /** For one request. The server returns the answer as the id of the insert: see `ANSWER`. */
   one(request: StoreRequest): string
   /** For several, each of another key and in the order of keys. */
@@ -75,7 +75,7 @@ export function statementsFor(table: string): StoreStatements {
           WHEN state = 'released' AND token <> VALUES(token) THEN 4 * (attempt + 1)
           WHEN state = 'completed' THEN ${ANSWER.completed}
           WHEN state = 'released' THEN ${ANSWER.released}
-          ELSE 4 * ${LEFT_MS} + ${ANSWER.inFlight}
+          ELSE 4 * ${MS_LEFT_SQL} + ${ANSWER.inFlight}
         END),
         attempt = IF(answer % 4 = 0, answer DIV 4, attempt),
         state = IF(answer % 4 = 0, 'running', state),
@@ -140,12 +140,12 @@ export function statementsFor(table: string): StoreStatements {
 
 /** What is left of the lease now: the statement may have waited for another since it began. */
 const WAITED = 'TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))'
-const LEFT_MS = `GREATEST(1, CEIL((TIMESTAMPDIFF(MICROSECOND, ${NOW}, lease_until) - ${WAITED}) / 1000))`
+const MS_LEFT_SQL = `GREATEST(1, CEIL((TIMESTAMPDIFF(MICROSECOND, ${NOW}, lease_until) - ${WAITED}) / 1000))`
 
 /** The records of some keys: the key, the token and the rest of each. */
 export function reading(table: string, keys: readonly string[]): string {
   return `
-      SELECT CONCAT('x', HEX(\`key\`)), CONCAT('x', HEX(token)), state + 0, attempt, ${LEFT_MS}
+      SELECT CONCAT('x', HEX(\`key\`)), CONCAT('x', HEX(token)), state + 0, attempt, ${MS_LEFT_SQL}
       FROM ${table} WHERE \`key\` IN (${keys.map(bytes).join(', ')}) AND expires_at > ${NOW}`
 }
 

@@ -33,7 +33,7 @@ export function mysqlInboxArenas(url: string, connections: number): Arena[] {
   return [mysql2Inbox(url, connections), mariadbInbox(url, connections)]
 }
 
-export function mysql2Store(url: string, connections: number): Arena {
+function mysql2Store(url: string, connections: number): Arena {
   const pool = mysql.createPool({ uri: inBench(url), connectionLimit: connections })
   const ours = throughStore('mysqlStore, mysql2', mysqlStore(pool))
   return { ours, byHand: storeByHand(sendOfMysql2(pool)), close: () => pool.end() }
@@ -45,7 +45,7 @@ function mariadbStore(url: string, connections: number): Arena {
   return { ours, byHand: storeByHand(sendOfMariadb(pool)), close: () => pool.end() }
 }
 
-export function mysql2Inbox(url: string, connections: number): Arena {
+function mysql2Inbox(url: string, connections: number): Arena {
   const pool = mysql.createPool({ uri: inBench(url), connectionLimit: connections })
   const byHand = inboxByHand(async (work) => {
     const connection = await pool.getConnection()

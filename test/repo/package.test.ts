@@ -13,6 +13,7 @@ const SUBPATHS = ['index', 'express', 'fastify', 'fetch', 'hono', 'node']
 const OTHER_SUBPATHS = {
   redis: 'redisStore',
   postgres: 'postgresInbox',
+  mysql: 'mysqlInbox',
   sqlite: 'sqliteInbox',
   opentelemetry: 'instrument',
   d1: 'd1Store',
@@ -34,6 +35,8 @@ const CLIENTS = {
   pg: 'pg',
   '@types/pg': '@types/pg',
   postgres: 'postgres',
+  mysql2: 'mysql2',
+  mariadb: 'mariadb',
   libsql: 'libsql',
   '@types/better-sqlite3': '@types/better-sqlite3',
   'fast-check': 'fast-check',
@@ -98,9 +101,9 @@ describe('the tarball', () => {
   })
 
   test('is small, because it is in every production install', () => {
-    expect(statSync(packed.tarball).size).toBeLessThanOrEqual(450_000)
+    expect(statSync(packed.tarball).size).toBeLessThanOrEqual(500_000)
     const unpacked = filesUnder(installed()).map((file) => statSync(join(installed(), file)).size)
-    expect(unpacked.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1_500_000)
+    expect(unpacked.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1_650_000)
   })
 
   test('says nothing of the machine it was built on', () => {

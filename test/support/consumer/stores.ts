@@ -2,11 +2,14 @@
 import type BetterSqlite from 'better-sqlite3'
 import { Cluster, Redis } from 'ioredis'
 import Libsql from 'libsql'
+import * as mariadb from 'mariadb'
+import mysql, { type PoolConnection } from 'mysql2/promise'
 import { Pool, type PoolClient } from 'pg'
 import postgres, { type TransactionSql } from 'postgres'
 import { createClient, createCluster } from 'redis'
 import { tixWebhooks } from 'tix-webhooks/express'
 import { tixWebhooks as forFetch } from 'tix-webhooks/fetch'
+import { mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
 import { ddl, type PostgresDriver, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
@@ -27,6 +30,11 @@ export const postgresStores = [postgresStore(pool, { table: 'app.webhooks' }), p
 export const migrated: Promise<void> = postgresStore(pool).migrate()
 export const tables: string = ddl
 
+const mysqlPool = mysql.createPool('mysql://localhost/app')
+const mariadbPool = mariadb.createPool('mysql://localhost/app')
+export const mysqlStores = [mysqlStore(mysqlPool, { table: 'app.webhooks' }), mysqlStore(mariadbPool)]
+export const mysqlFailed = [mysqlFailures(mysqlPool), mysqlFailures(mariadbPool)]
+
 export const sqliteStores = [sqliteStore(betterSqlite), sqliteStore(new Libsql('app.db'))]
 
 tixWebhooks({
@@ -39,6 +47,30 @@ tixWebhooks({
       await tx.query('INSERT INTO orders VALUES ($1)', [event.data.order.id])
       // @ts-expect-error it is not the `sql` of the other library
       await ctx.tx`INSERT INTO orders`
+    },
+  },
+})
+
+tixWebhooks({
+  secret: 's',
+  inbox: mysqlInbox(mysqlPool),
+  namespace: 'orders',
+  on: {
+    'order.created': async (event, ctx) => {
+      const tx: PoolConnection = ctx.tx
+      await tx.execute('INSERT INTO orders VALUES (?)', [event.data.order.id])
+    },
+  },
+})
+
+forFetch({
+  secret: 's',
+  inbox: mysqlInbox(mariadbPool),
+  namespace: 'orders',
+  on: {
+    'order.created': async (event, ctx) => {
+      const tx: mariadb.PoolConnection = ctx.tx
+      await tx.query('INSERT INTO orders VALUES (?)', [event.data.order.id])
     },
   },
 })
