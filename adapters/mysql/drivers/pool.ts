@@ -55,6 +55,7 @@ export function poolDriver<Handed>(
       // It commits what is open.
       const end = `SET autocommit = 1${restore}`
       const scope = transactionScope()
+      let isEnding = false
       let isUsable = false
 
       async function finish({ commits, isMarked }: Ending): Promise<void> {
@@ -75,11 +76,14 @@ export function poolDriver<Handed>(
         const result = await scope.run(() =>
           Promise.race([work(connection, handlerTransaction(connection, scope)), taken.lost]),
         )
-        await finish(endingOf(result))
+        const ending = endingOf(result)
+        isEnding = true
+        await finish(ending)
         return result
       } catch (error) {
         if (!taken.isLost()) {
-          await checkMark().catch(() => {})
+          // After that the mark is gone in any case.
+          if (!isEnding) await checkMark()
           await finish({ commits: false }).catch(() => {})
         }
         throw error
