@@ -5,6 +5,7 @@ import { short } from '../support/figures.js'
 import { alternate } from '../support/rounds.js'
 import { LEASE_MS, nextKey, nextToken, RETAIN_MS } from './contender.js'
 import type { Counts, Full } from './full.js'
+import { fullMysql } from './full-mysql.js'
 import { fullPostgres } from './full-postgres.js'
 import { fullRedis } from './full-redis.js'
 import { fullSqlite } from './full-sqlite.js'
@@ -19,7 +20,7 @@ export const million: Group = {
     const memory = await memoryMillion(bench)
     const sizes: string[][] = []
     const growth: Comparison[] = []
-    for (const open of [fullRedis, fullPostgres, fullSqlite]) {
+    for (const open of [fullRedis, fullPostgres, fullMysql, fullSqlite]) {
       const full = await open(bench, counts)
       for (const { what, bytesPerEvent } of full.sizes) sizes.push([what, short(bytesPerEvent)])
       growth.push(await claimTimes(bench, full, few))
@@ -33,7 +34,7 @@ export const million: Group = {
         unit: 'µs',
         comparisons: growth,
         notes: [
-          'Of new keys, one at a time. Postgres and SQLite do not wait for the disk here: it would hide the growth.',
+          'Of new keys, one at a time. Postgres, MySQL and SQLite do not wait for the disk here: it would hide the growth.',
         ],
       },
       {
@@ -41,8 +42,8 @@ export const million: Group = {
         columns: ['what', 'bytes per event'],
         rows: sizes,
         notes: [
-          'Keys of 34 characters, tokens as the receiver makes them. Redis, Postgres and SQLite are filled with copies of records that the store made.',
-          'Redis: used_memory, so without fragmentation. Postgres and SQLite: table and indexes on the disk.',
+          'Keys of 34 characters, tokens as the receiver makes them. Redis, Postgres, MySQL and SQLite are filled with copies of records that the store made.',
+          'Redis: used_memory, so without fragmentation. Postgres, MySQL and SQLite: table and indexes on the disk.',
         ],
       },
     ]

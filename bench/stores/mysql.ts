@@ -102,7 +102,8 @@ function sendOfMariadb(client: Pick<MariadbPool, 'execute'>): Send {
   return async (statement, parameters) => Number((await client.execute(statement, parameters)).affectedRows)
 }
 
-function inBench(url: string): string {
+/** The URL of the database of the bench. */
+export function inBench(url: string): string {
   const named = new URL(url)
   named.pathname = '/bench'
   return named.href
