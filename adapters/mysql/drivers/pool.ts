@@ -111,7 +111,7 @@ export function poolDriver<Handed>(
         isUsable = (error as { fatal?: unknown }).fatal === false || isOfServer(error)
         throw error
       } finally {
-        taken.giveBack(isUsable && !taken.isLost())
+        taken.giveBack(isUsable)
       }
     },
     hint() {
@@ -137,7 +137,11 @@ interface Taken {
   /** Rejects when the connection is lost. It is never an unhandled rejection. */
   readonly lost: Promise<never>
   isLost(): boolean
-  /** @param isUsable whether it is in no transaction, and has its settings back; otherwise it is closed, and its session ended */
+  /**
+   * A lost one is not given to another.
+   *
+   * @param isUsable whether it is in no transaction, and has its settings back; otherwise it is closed, and its session ended
+   */
   giveBack(isUsable: boolean): void
 }
 
@@ -162,15 +166,16 @@ async function take(pool: MysqlPool): Promise<Taken> {
     giveBack(isUsable) {
       connection.removeListener('error', onLoss)
       connection.removeListener('end', onLoss)
-      if (isUsable && !isLost) {
+      // An error after its end would end the process.
+      if (isLost || !isUsable) connection.on('error', () => {})
+      // mysql2 rejects the statements of a lost one when its socket closes, and never if it is destroyed before: a handler would hang.
+      if (isLost || isUsable) {
         // That of mariadb is a promise.
         Promise.resolve(connection.release()).catch(() => {})
         return
       }
-      // An error after its end would end the process.
-      connection.on('error', () => {})
       connection.destroy()
-      if (!isLost) void kill(pool, connection.threadId)
+      void kill(pool, connection.threadId)
     },
   }
 }

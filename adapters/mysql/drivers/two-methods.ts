@@ -77,9 +77,14 @@ export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> 
         await driver.transaction(async (tx) => {
           if (idleMs !== undefined) await query(tx, `SET ${limitIdle(idleMs)}`)
           const result = await scope
-            .unlessLost(() => scope.run(() => work(tx, handedOf(tx))))
+            .unlessLost(async () => {
+              const result = await scope.run(() => work(tx, handedOf(tx)))
+              if (isInSavepoint(tx)) throw new StoreError('rolled_back', NOT_COMMITTED)
+              return result
+            })
             .catch(async (error) => {
-              await scope.unlessLost(() => sendLast(tx, scope.isNested(), restore, onMarkLost))
+              const isNested = scope.isNested() || isInSavepoint(tx)
+              await scope.unlessLost(() => sendLast(tx, isNested, restore, onMarkLost))
               throw error
             })
           const { commits, isMarked, proof } = endingOf(result)
@@ -110,6 +115,12 @@ export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> 
       return query(tx, sql)
     },
   }
+}
+
+/** TypeORM counts, and ends the innermost; other libraries end the outermost, whatever is open in it. */
+function isInSavepoint(tx: unknown): boolean {
+  const { queryRunner } = (tx ?? {}) as { queryRunner?: { transactionDepth?: unknown } }
+  return Number(queryRunner?.transactionDepth ?? 1) > 1
 }
 
 function alwaysCommits(): Ending {

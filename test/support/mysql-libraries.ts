@@ -1,0 +1,258 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
+import type { MySqlTable } from 'drizzle-orm/mysql-core'
+import { drizzle, type MySql2Database } from 'drizzle-orm/mysql2'
+import type { Knex } from 'knex'
+import { CompiledQuery, type Transaction as KyselyTransaction } from 'kysely'
+import type { Pool as CallbackPool } from 'mysql2'
+import type { Pool } from 'mysql2/promise'
+import type { Model } from 'objection'
+import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
+import { type MysqlInbox, mysqlInbox } from 'tix-webhooks/mysql'
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
+import { snippetsFolder } from './compile.js'
+import { createMariadb, createMysql2 } from './mysql-clients.js'
+import { ROOT } from './root.js'
+
+/** What a library is used by: the declarations of its snippet in docs/mysql-libraries.md, or the same without a snippet. */
+export interface Opened<Tx> {
+  readonly inbox: MysqlInbox<Tx>
+}
+
+/** A library for MySQL, as a handler uses it. */
+export interface MysqlLibrary<Tx = never, Names = never> {
+  /** The heading of its snippet. */
+  readonly name: string
+  /** Opens it with a single connection, which each delivery gets after the other. Default: by its snippet. */
+  open?(url: string): Promise<Names>
+  close(opened: Names): Promise<unknown>
+  /** Runs a statement in the transaction. */
+  run(tx: Tx, statement: string, opened: Names): Promise<unknown>
+  /** A write that is made of the transaction now, and sent later: a builder of a query, a repository. */
+  prepare?(tx: Tx, id: string, opened: Names): () => Promise<unknown>
+  /** The ways to run `work` in a transaction within the transaction. */
+  readonly nested: Readonly<Record<string, Nested<Tx, Names>>>
+  /** Begins a transaction within the transaction by hand, and leaves it open. */
+  leaveOpen(tx: Tx, opened: Names): Promise<unknown>
+  /** Whether a statement after a deadlock that the handler caught is in a transaction still. */
+  readonly survivesDeadlocks: boolean
+}
+
+type Nested<Tx, Names> = (tx: Tx, work: (inner: Tx) => Promise<unknown>, opened: Names) => Promise<unknown>
+
+function library<Tx, Names extends object>(row: MysqlLibrary<Tx, Names & Opened<Tx>>): MysqlLibrary {
+  return row as unknown as MysqlLibrary
+}
+
+export function insertOrder(id: string): string {
+  return `INSERT INTO orders VALUES ('${id}')`
+}
+
+async function byHand(
+  work: () => Promise<unknown>,
+  commit: () => Promise<unknown>,
+  rollBack: () => Promise<unknown>,
+) {
+  try {
+    await work()
+  } catch (error) {
+    await rollBack()
+    throw error
+  }
+  await commit()
+}
+
+async function inSavepoint(run: (statement: string) => Promise<unknown>, work: () => Promise<unknown>) {
+  await run('SAVEPOINT mine')
+  await byHand(
+    work,
+    () => run('RELEASE SAVEPOINT mine'),
+    () => run('ROLLBACK TO SAVEPOINT mine'),
+  )
+}
+
+/** For a library whose transactions within a transaction are statements alone. */
+function statements<Tx, Names>(
+  run: MysqlLibrary<Tx, Names>['run'],
+): Pick<MysqlLibrary<Tx, Names>, 'run' | 'nested' | 'leaveOpen'> {
+  return {
+    run,
+    nested: {
+      statements: (tx, work, opened) =>
+        inSavepoint(
+          (statement) => run(tx, statement, opened),
+          () => work(tx),
+        ),
+    },
+    leaveOpen: (tx, opened) => run(tx, 'SAVEPOINT mine', opened),
+  }
+}
+
+interface Queries {
+  query(statement: string): Promise<unknown>
+}
+
+interface Knexes {
+  readonly knex: Knex
+}
+
+const knexes = {
+  close: ({ knex }: Knexes) => knex.destroy(),
+  run: async (trx: Knex.Transaction, statement: string) => trx.raw(statement),
+  leaveOpen: (trx: Knex.Transaction) => trx.transaction(),
+  survivesDeadlocks: false,
+}
+
+export const MYSQL_LIBRARIES: readonly MysqlLibrary[] = [
+  library<Queries, { pool: Pool }>({
+    name: 'mysql2',
+    async open(url) {
+      const pool = createMysql2(url, { connectionLimit: 1 })
+      return { pool, inbox: mysqlInbox(pool) }
+    },
+    close: ({ pool }) => pool.end(),
+    ...statements((connection, statement) => connection.query(statement)),
+    survivesDeadlocks: true,
+  }),
+  library<Queries, { pool: ReturnType<typeof createMariadb> }>({
+    name: 'mariadb',
+    async open(url) {
+      const pool = createMariadb(url, { connectionLimit: 1 })
+      return { pool, inbox: mysqlInbox(pool) }
+    },
+    close: ({ pool }) => pool.end(),
+    ...statements((connection, statement) => connection.query(statement)),
+    survivesDeadlocks: true,
+  }),
+  library<MySql2Database, { pool: Pool; orders: MySqlTable }>({
+    name: 'Drizzle',
+    close: ({ pool }) => pool.end(),
+    ...statements((tx, statement) => tx.execute(statement)),
+    prepare(tx, id, { orders }) {
+      const late = tx.insert(orders).values({ id })
+      return async () => late
+    },
+    survivesDeadlocks: true,
+  }),
+  library<MySql2Database, { pool: Pool }>({
+    name: 'Drizzle by two methods',
+    async open(url) {
+      const pool = createMysql2(url, { connectionLimit: 1 })
+      const db = drizzle({ client: pool })
+      const inbox = mysqlInbox<MySql2Database>({
+        transaction: (work) => db.transaction(work),
+        query: (tx, statement) => tx.execute(sql.raw(statement)),
+      })
+      return { pool, inbox }
+    },
+    close: ({ pool }) => pool.end(),
+    run: (tx, statement) => tx.execute(statement),
+    nested: { transaction: (tx, work) => tx.transaction(work) },
+    leaveOpen: (tx) => tx.execute('SAVEPOINT mine'),
+    survivesDeadlocks: false,
+  }),
+  library<KyselyTransaction<{ orders: { id: string } }>, { pool: CallbackPool }>({
+    name: 'Kysely',
+    close: ({ pool }) => new Promise<void>((resolve) => void pool.end(() => resolve())),
+    ...statements((tx, statement) => tx.executeQuery(CompiledQuery.raw(statement))),
+    prepare(tx, id) {
+      const late = tx.insertInto('orders').values({ id })
+      return () => late.execute()
+    },
+    survivesDeadlocks: false,
+  }),
+  library<Knex.Transaction, Knexes>({
+    name: 'Knex',
+    ...knexes,
+    prepare(trx, id) {
+      const late = trx('orders').insert({ id })
+      return async () => late
+    },
+    nested: {
+      transaction: (trx, work) => trx.transaction(work),
+      'transaction by hand': async (trx, work) => {
+        const inner = await trx.transaction()
+        await byHand(
+          () => work(inner),
+          async () => inner.commit(),
+          async () => inner.rollback(),
+        )
+      },
+    },
+  }),
+  library<Knex.Transaction, Knexes & { Order: typeof Model }>({
+    name: 'Objection',
+    ...knexes,
+    prepare(trx, id, { Order }) {
+      const late = Order.query(trx).insert({ id } as never)
+      return async () => late
+    },
+    nested: {
+      'Model.transaction': (trx, work, { Order }) =>
+        Order.transaction(trx, (inner) => work(inner as Knex.Transaction)),
+    },
+  }),
+  library<EntityManager, { dataSource: DataSource }>({
+    name: 'TypeORM',
+    close: ({ dataSource }) => dataSource.destroy(),
+    run: (manager, statement) => manager.query(statement),
+    prepare(manager, id) {
+      const orders = manager.getRepository('Order')
+      return () => orders.insert({ id })
+    },
+    nested: {
+      transaction: (manager, work) => manager.transaction(work),
+      'a query runner': async (manager, work) => {
+        const runner = manager.queryRunner as QueryRunner
+        await runner.startTransaction()
+        await byHand(
+          () => work(manager),
+          () => runner.commitTransaction(),
+          () => runner.rollbackTransaction(),
+        )
+      },
+    },
+    leaveOpen: async (manager) => manager.queryRunner?.startTransaction(),
+    survivesDeadlocks: false,
+  }),
+  library<SequelizeTransaction, { sequelize: Sequelize }>({
+    name: 'Sequelize',
+    close: ({ sequelize }) => sequelize.close(),
+    run: (transaction, statement, { sequelize }) => sequelize.query(statement, { transaction }),
+    nested: {
+      transaction: (transaction, work, { sequelize }) => sequelize.transaction({ transaction }, work),
+      'transaction by hand': async (transaction, work, { sequelize }) => {
+        const inner = await sequelize.transaction({ transaction })
+        await byHand(
+          () => work(inner),
+          () => inner.commit(),
+          () => inner.rollback(),
+        )
+      },
+    },
+    leaveOpen: (transaction, { sequelize }) => sequelize.transaction({ transaction }),
+    survivesDeadlocks: false,
+  }),
+]
+
+/** Opens a library on a database: by its snippet, unchanged but for its pool of a single connection, or by its own lines. */
+export async function openMysqlLibrary({ name, open }: MysqlLibrary, url: string): Promise<Opened<never>> {
+  if (open !== undefined) return open(url)
+  const page = readFileSync(join(ROOT, 'docs/mysql-libraries.md'), 'utf8')
+  const [, code] = new RegExp(`^### ${name}\\n[^#]*?^\`\`\`ts\\n(.*?)^\`\`\`$`, 'ms').exec(page) ?? []
+  if (code === undefined) throw new Error(`docs/mysql-libraries.md has no snippet of ${name}`)
+  const { write, remove } = snippetsFolder()
+  try {
+    return await import(
+      /* @vite-ignore */ write(
+        'snippet',
+        code
+          .replaceAll(/^(const|class) /gm, 'export $1 ')
+          .replace(/\b(max|poolSize|connectionLimit): 20\b/, '$1: 1'),
+      )
+    )
+  } finally {
+    remove()
+  }
+}
