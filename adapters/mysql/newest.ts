@@ -128,7 +128,7 @@ const UTF8 = new TextEncoder()
 
 function notInTransaction(cause: unknown): TypeError {
   return new TypeError(
-    'isNewest was not called in the transaction of the inbox, so nothing of it is kept: pass ctx.tx itself, or the transaction of a savepoint in it.',
+    'isNewest was not called in the transaction of the inbox, so nothing of it is kept: pass ctx.tx itself, also within a savepoint.',
     { cause },
   )
 }

@@ -31,12 +31,18 @@ export interface MysqlLibrary<Tx = never, Names = never> {
   run(tx: Tx, statement: string, opened: Names): Promise<unknown>
   /** A write that is made of the transaction now, and sent later: a builder of a query, a repository. */
   prepare?(tx: Tx, id: string, opened: Names): () => Promise<unknown>
-  /** The ways to run `work` in a transaction within the transaction. */
+  /**
+   * The ways to run `work` in a transaction within the transaction. In those of `unseen` the inner one is not made by a function of the
+   * outer one that calls the work.
+   */
   readonly nested: Readonly<Record<string, Nested<Tx, Names>>>
+  readonly unseen?: readonly string[]
   /** Begins a transaction within the transaction by hand, and leaves it open. */
   leaveOpen(tx: Tx, opened: Names): Promise<unknown>
-  /** Whether a statement after a deadlock that the handler caught is in a transaction still. */
-  readonly survivesDeadlocks: boolean
+  /** What is in no transaction of the inbox, and runs statements as `ctx.tx` does. */
+  outside(opened: Names): unknown
+  /** What becomes of a statement after a deadlock that the handler caught. */
+  readonly afterDeadlock: 'rolled back' | 'committed' | 'refused'
 }
 
 type Nested<Tx, Names> = (tx: Tx, work: (inner: Tx) => Promise<unknown>, opened: Names) => Promise<unknown>
@@ -101,7 +107,8 @@ const knexes = {
   close: ({ knex }: Knexes) => knex.destroy(),
   run: async (trx: Knex.Transaction, statement: string) => trx.raw(statement),
   leaveOpen: (trx: Knex.Transaction) => trx.transaction(),
-  survivesDeadlocks: false,
+  outside: ({ knex }: Knexes) => knex,
+  afterDeadlock: 'committed' as const,
 }
 
 export const MYSQL_LIBRARIES: readonly MysqlLibrary[] = [
@@ -113,7 +120,8 @@ export const MYSQL_LIBRARIES: readonly MysqlLibrary[] = [
     },
     close: ({ pool }) => pool.end(),
     ...statements((connection, statement) => connection.query(statement)),
-    survivesDeadlocks: true,
+    outside: ({ pool }) => pool,
+    afterDeadlock: 'rolled back',
   }),
   library<Queries, { pool: ReturnType<typeof createMariadb> }>({
     name: 'mariadb',
@@ -123,17 +131,19 @@ export const MYSQL_LIBRARIES: readonly MysqlLibrary[] = [
     },
     close: ({ pool }) => pool.end(),
     ...statements((connection, statement) => connection.query(statement)),
-    survivesDeadlocks: true,
+    outside: ({ pool }) => pool,
+    afterDeadlock: 'rolled back',
   }),
   library<MySql2Database, { pool: Pool; orders: MySqlTable }>({
     name: 'Drizzle',
     close: ({ pool }) => pool.end(),
     ...statements((tx, statement) => tx.execute(statement)),
+    outside: ({ pool }) => drizzle({ client: pool }),
     prepare(tx, id, { orders }) {
       const late = tx.insert(orders).values({ id })
       return async () => late
     },
-    survivesDeadlocks: true,
+    afterDeadlock: 'rolled back',
   }),
   library<MySql2Database, { pool: Pool }>({
     name: 'Drizzle by two methods',
@@ -150,17 +160,19 @@ export const MYSQL_LIBRARIES: readonly MysqlLibrary[] = [
     run: (tx, statement) => tx.execute(statement),
     nested: { transaction: (tx, work) => tx.transaction(work) },
     leaveOpen: (tx) => tx.execute('SAVEPOINT mine'),
-    survivesDeadlocks: false,
+    outside: ({ pool }) => drizzle({ client: pool }),
+    afterDeadlock: 'committed',
   }),
-  library<KyselyTransaction<{ orders: { id: string } }>, { pool: CallbackPool }>({
+  library<KyselyTransaction<{ orders: { id: string } }>, { pool: CallbackPool; db: unknown }>({
     name: 'Kysely',
     close: ({ pool }) => new Promise<void>((resolve) => void pool.end(() => resolve())),
     ...statements((tx, statement) => tx.executeQuery(CompiledQuery.raw(statement))),
+    outside: ({ db }) => db,
     prepare(tx, id) {
       const late = tx.insertInto('orders').values({ id })
       return () => late.execute()
     },
-    survivesDeadlocks: false,
+    afterDeadlock: 'committed',
   }),
   library<Knex.Transaction, Knexes>({
     name: 'Knex',
@@ -180,6 +192,7 @@ export const MYSQL_LIBRARIES: readonly MysqlLibrary[] = [
         )
       },
     },
+    unseen: ['transaction by hand'],
   }),
   library<Knex.Transaction, Knexes & { Order: typeof Model }>({
     name: 'Objection',
@@ -214,7 +227,8 @@ export const MYSQL_LIBRARIES: readonly MysqlLibrary[] = [
       },
     },
     leaveOpen: async (manager) => manager.queryRunner?.startTransaction(),
-    survivesDeadlocks: false,
+    outside: ({ dataSource }) => dataSource.manager,
+    afterDeadlock: 'committed',
   }),
   library<SequelizeTransaction, { sequelize: Sequelize }>({
     name: 'Sequelize',
@@ -231,8 +245,10 @@ export const MYSQL_LIBRARIES: readonly MysqlLibrary[] = [
         )
       },
     },
+    unseen: ['transaction', 'transaction by hand'],
     leaveOpen: (transaction, { sequelize }) => sequelize.transaction({ transaction }),
-    survivesDeadlocks: false,
+    outside: ({ sequelize }) => sequelize,
+    afterDeadlock: 'refused',
   }),
 ]
 

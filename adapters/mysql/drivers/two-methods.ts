@@ -128,8 +128,7 @@ function alwaysCommits(): Ending {
 }
 
 const DISCONNECT = 'KILL CONNECTION_ID()'
-const OUTSIDE =
-  'Pass ctx.tx itself, or the transaction of a savepoint in it: this is not the transaction of the inbox.'
+const OUTSIDE = 'Pass ctx.tx itself, also within a savepoint: this is not the transaction of the inbox.'
 const NOT_AWAITED =
   'The transaction of the driver ended before its work did: it must await the function that is passed to it, as in transaction: (work) => db.transaction(work).'
 const NOT_COMMITTED =
