@@ -9,7 +9,8 @@ import { storeCases } from 'tix-webhooks/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { requestOf } from '../support/fetching.js'
-import { onPostgres } from '../support/on-servers.js'
+import { testMysqlDatabase } from '../support/mysql-database.js'
+import { onMysql, onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { deliver } from '../support/raw-bytes-harness.js'
 
@@ -168,37 +169,57 @@ const INBOXES = [
   ['kysely', () => import('../../examples/kysely.js')],
 ] as const
 
+interface InboxExample {
+  readonly server: Listening
+  readonly pool: { end(): Promise<unknown> }
+}
+
+/** Each order is a row that its handler inserts. */
+async function expectOrdersOnce(
+  start: () => Promise<InboxExample>,
+  query: (statement: string) => Promise<unknown[]>,
+  keys: string,
+): Promise<void> {
+  const { server, pool } = await start()
+  const port = await portOf(server)
+  try {
+    const order = orderCreated({ id: 'ord_1' })
+    expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
+    expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
+    await query("INSERT INTO orders VALUES ('ord_2', 1)")
+    expect(await post(port, orderCreated({ id: 'ord_2' }))).toEqual([500, { outcome: 'failed' }])
+    expect(await query('SELECT * FROM orders ORDER BY id')).toEqual([
+      { id: 'ord_1', total_cents: 5400 },
+      { id: 'ord_2', total_cents: 1 },
+    ])
+    expect(await query(`SELECT ${keys} AS recorded FROM tix_webhooks_inbox`)).toEqual([
+      { recorded: 'orders/order.created/ord_1' },
+    ])
+    expect(printed[0]).toBe('order ord_1: 5400 cents')
+  } finally {
+    server.close()
+    await pool.end()
+  }
+}
+
 onPostgres.each(INBOXES)('examples/%s.ts', (_, start) => {
   const database = testDatabase()
 
-  function stubDatabase(): void {
+  test('writes each order once, in the transaction of its record', async () => {
     const url = new URL(database.url)
     url.searchParams.set('options', database.settings())
     vi.stubEnv('DATABASE_URL', url.href)
-  }
+    await expectOrdersOnce(start, database.query, 'key')
+  })
+})
+
+onMysql('examples/mysql.ts', () => {
+  const database = testMysqlDatabase()
 
   test('writes each order once, in the transaction of its record', async () => {
-    stubDatabase()
-    const { server, pool } = await start()
-    const port = await portOf(server)
-    try {
-      const order = orderCreated({ id: 'ord_1' })
-      expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
-      expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
-      await database.query("INSERT INTO orders VALUES ('ord_2', 1)")
-      expect(await post(port, orderCreated({ id: 'ord_2' }))).toEqual([500, { outcome: 'failed' }])
-      expect(await database.query('SELECT * FROM orders ORDER BY id')).toEqual([
-        { id: 'ord_1', total_cents: 5400 },
-        { id: 'ord_2', total_cents: 1 },
-      ])
-      expect(await database.column('SELECT key FROM tix_webhooks_inbox')).toEqual([
-        'orders/order.created/ord_1',
-      ])
-      expect(printed[0]).toBe('order ord_1: 5400 cents')
-    } finally {
-      server.close()
-      await pool.end()
-    }
+    vi.stubEnv('DATABASE_URL', database.url)
+    const start = () => import('../../examples/mysql.js')
+    await expectOrdersOnce(start, database.query, 'CONVERT(`key` USING utf8mb4)')
   })
 })
 

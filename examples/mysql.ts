@@ -1,0 +1,39 @@
+// Effects exactly once, with mysql2: what a handler writes through ctx.tx is committed together with the record that the event
+// was handled, or not at all. Start it with the endpoint's secret and a database:
+//   TIX_SIGNING_SECRET=whsec_… DATABASE_URL=mysql://… npx tsx examples/mysql.ts
+import { createServer } from 'node:http'
+import mysql from 'mysql2/promise'
+import { mysqlInbox } from 'tix-webhooks/mysql'
+import { tixWebhooks } from 'tix-webhooks/node'
+
+// A handler uses a connection while it runs: allow one for each concurrent delivery.
+export const pool = mysql.createPool({ uri: process.env.DATABASE_URL, connectionLimit: 20 })
+
+const inbox = mysqlInbox(pool, { purgeEverySeconds: 3600 })
+
+// When you deploy.
+await inbox.migrate()
+await pool.query('CREATE TABLE IF NOT EXISTS orders (id VARCHAR(191) PRIMARY KEY, total_cents INT NOT NULL)')
+
+const hooks = tixWebhooks({
+  secret: process.env.TIX_SIGNING_SECRET,
+  inbox,
+  namespace: 'orders',
+  on: {
+    'order.created': async (event, ctx) => {
+      const { id, total_cents } = event.data.order
+      // Not the pool: writes outside ctx.tx are not rolled back when the handler fails.
+      await ctx.tx.query('INSERT INTO orders (id, total_cents) VALUES (?, ?)', [id, total_cents])
+      console.info(`order ${id}: ${total_cents} cents`)
+    },
+  },
+})
+
+export const server = createServer(hooks).listen(Number(process.env.PORT ?? 3000))
+
+process.once('SIGTERM', async () => {
+  await hooks.drain()
+  server.close(() => pool.end())
+  // The connections that clients keep open.
+  setTimeout(() => server.closeAllConnections(), 3_000).unref()
+})
