@@ -7,7 +7,10 @@ import { mysqlInbox } from 'tix-webhooks/mysql'
 import { tixWebhooks } from 'tix-webhooks/node'
 
 // A handler uses a connection while it runs: allow one for each concurrent delivery.
-export const pool = mysql.createPool({ uri: process.env.DATABASE_URL, connectionLimit: 20 })
+export const pool = mysql.createPool({
+  uri: process.env.DATABASE_URL ?? 'mysql://localhost/app',
+  connectionLimit: 20,
+})
 
 const inbox = mysqlInbox(pool, { purgeEverySeconds: 3600 })
 
