@@ -51,7 +51,7 @@ const OTHERS: readonly OtherLibrary[] = [
     name: 'a Prisma client',
     methods: ['$transaction', '$queryRawUnsafe'],
     inbox:
-      'mysqlInbox({ transaction: (work) => prisma.$transaction(work, { maxWait: 2_000, timeout: 310_000 }), query: (tx, sql) => tx.$queryRawUnsafe(sql) }), with Prisma 7',
+      'mysqlInbox({ transaction: (work) => prisma.$transaction(work, { maxWait: 2_000, timeout: 310_000 }), query: (tx, sql) => tx.$queryRawUnsafe(sql) }), with Prisma 7, and with useTextProtocol of its adapter for MySQL',
   },
   {
     name: 'a Drizzle database',
