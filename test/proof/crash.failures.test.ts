@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Mark } from '../support/apps/protocol.js'
-import { onPostgres, postgresUrl } from '../support/on-servers.js'
-import { type FailingPlace, postgresPlace } from '../support/proof-places.js'
+import { mysqlUrl, onMysql, onPostgres, postgresUrl } from '../support/on-servers.js'
+import { type FailingPlace, mysqlPlace, postgresPlace } from '../support/proof-places.js'
 import { newOrders, type Order, useApps } from '../support/running-apps.js'
 import { violations, whileInFlight } from '../support/storm.js'
 
@@ -9,67 +9,83 @@ import { violations, whileInFlight } from '../support/storm.js'
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 })
 
 /** Of a handler's transaction, and of that in which a failure is kept. */
-const COMMIT: Readonly<Record<string, readonly Mark[]>> = {
-  pg: ['before COMMIT', 'while COMMIT is under way', 'after COMMIT'],
-  'postgres.js': ['before COMMIT', 'after COMMIT'],
-}
+const AROUND: readonly Mark[] = ['before COMMIT', 'while COMMIT is under way', 'after COMMIT']
+
+const openPostgres = (): Promise<FailingPlace> => postgresPlace(postgresUrl())
+const openMysql = (): Promise<FailingPlace> => mysqlPlace(mysqlUrl())
+
+const CLIENTS: readonly [
+  client: string,
+  on: typeof onPostgres,
+  open: () => Promise<FailingPlace>,
+  marks: readonly Mark[],
+][] = [
+  ['pg', onPostgres, openPostgres, AROUND],
+  ['postgres.js', onPostgres, openPostgres, ['before COMMIT', 'after COMMIT']],
+  ['mysql2', onMysql, openMysql, AROUND],
+  ['mariadb', onMysql, openMysql, AROUND],
+]
 const FAILED = { status: 500, outcome: 'failed' }
 
 const apps = useApps()
 
-onPostgres.each(Object.keys(COMMIT))('apps with an inbox on %s and its failures, killed', (client) => {
-  const marks = COMMIT[client] as readonly Mark[]
-  let place: FailingPlace
-  beforeAll(async () => {
-    place = await postgresPlace(postgresUrl())
-  })
-  afterAll(() => place.close())
+describe.each(CLIENTS)('apps with an inbox on %s and its failures, killed', (client, on, open, marks) => {
+  on('on a real server', () => {
+    let place: FailingPlace
+    beforeAll(async () => {
+      place = await open()
+    })
+    afterAll(() => place.close())
 
-  const start = () => apps.start('failures', { client, ...place })
+    const start = () => apps.start('failures', { client, ...place })
 
-  async function recordedOf(orders: readonly Order[]): Promise<(string | undefined)[]> {
-    const recorded = await place.recorded()
-    return orders.map(({ id }) => recorded.get(id))
-  }
-
-  test('while a failure is kept, have kept it or not, and a later delivery is handled', async () => {
-    // An app for each: of one, only two failures are kept at the same time.
-    const [survivor, ...killed] = await Promise.all([start(), ...marks.map(start)])
-    const orders = await newOrders(marks.length)
-    const stopped = killed.map((app, i) =>
-      app.deliver(orders[i] as Order, { fail: true, stopAt: marks[i] as Mark }),
-    )
-    expect(await Promise.all(stopped)).toEqual(orders.map(() => 'stopped'))
-    await Promise.all(killed.map((app) => app.kill()))
-    const fate = (mark: Mark) =>
-      ({ 'before COMMIT': [undefined], 'after COMMIT': ['failed'] })[mark as string] ?? [undefined, 'failed']
-    const recorded = await recordedOf(orders)
-    for (const [i, mark] of marks.entries()) expect(fate(mark), mark).toContain(recorded[i])
-    for (const order of orders) {
-      expect(await whileInFlight(() => survivor.deliver(order))).toMatchObject({ outcome: 'handled' })
+    async function recordedOf(orders: readonly Order[]): Promise<(string | undefined)[]> {
+      const recorded = await place.recorded()
+      return orders.map(({ id }) => recorded.get(id))
     }
-    expect(await recordedOf(orders)).toEqual(orders.map(() => 'handled'))
-    expect(violations(orders, await place.effects())).toEqual([])
-  })
 
-  test('while a failed event is handled, leave its failure or its record', async () => {
-    const [app, survivor] = await Promise.all([start(), start()])
-    const at: readonly Mark[] = ['in the handler', 'after the effect', ...marks]
-    const orders = await newOrders(at.length)
-    for (const order of orders) expect(await app.deliver(order, { fail: true })).toMatchObject(FAILED)
-    expect(await recordedOf(orders)).toEqual(orders.map(() => 'failed'))
-    const stopped = orders.map((order, i) => app.deliver(order, { stopAt: at[i] as Mark }))
-    expect(await Promise.all(stopped)).toEqual(orders.map(() => 'stopped'))
-    await app.kill()
-    const recorded = await recordedOf(orders)
-    for (const [i, mark] of at.entries()) {
-      const fates = { 'after COMMIT': ['handled'], 'while COMMIT is under way': ['failed', 'handled'] }
-      expect(fates[mark as keyof typeof fates] ?? ['failed'], mark).toContain(recorded[i])
-    }
-    for (const order of orders) {
-      expect(await whileInFlight(() => survivor.deliver(order))).toMatchObject({ status: 200 })
-    }
-    expect(await recordedOf(orders)).toEqual(orders.map(() => 'handled'))
-    expect(violations(orders, await place.effects())).toEqual([])
+    test('while a failure is kept, have kept it or not, and a later delivery is handled', async () => {
+      // An app for each: of one, only two failures are kept at the same time.
+      const [survivor, ...killed] = await Promise.all([start(), ...marks.map(start)])
+      const orders = await newOrders(marks.length)
+      const stopped = killed.map((app, i) =>
+        app.deliver(orders[i] as Order, { fail: true, stopAt: marks[i] as Mark }),
+      )
+      expect(await Promise.all(stopped)).toEqual(orders.map(() => 'stopped'))
+      await Promise.all(killed.map((app) => app.kill()))
+      const fate = (mark: Mark) =>
+        ({ 'before COMMIT': [undefined], 'after COMMIT': ['failed'] })[mark as string] ?? [
+          undefined,
+          'failed',
+        ]
+      const recorded = await recordedOf(orders)
+      for (const [i, mark] of marks.entries()) expect(fate(mark), mark).toContain(recorded[i])
+      for (const order of orders) {
+        expect(await whileInFlight(() => survivor.deliver(order))).toMatchObject({ outcome: 'handled' })
+      }
+      expect(await recordedOf(orders)).toEqual(orders.map(() => 'handled'))
+      expect(violations(orders, await place.effects())).toEqual([])
+    })
+
+    test('while a failed event is handled, leave its failure or its record', async () => {
+      const [app, survivor] = await Promise.all([start(), start()])
+      const at: readonly Mark[] = ['in the handler', 'after the effect', ...marks]
+      const orders = await newOrders(at.length)
+      for (const order of orders) expect(await app.deliver(order, { fail: true })).toMatchObject(FAILED)
+      expect(await recordedOf(orders)).toEqual(orders.map(() => 'failed'))
+      const stopped = orders.map((order, i) => app.deliver(order, { stopAt: at[i] as Mark }))
+      expect(await Promise.all(stopped)).toEqual(orders.map(() => 'stopped'))
+      await app.kill()
+      const recorded = await recordedOf(orders)
+      for (const [i, mark] of at.entries()) {
+        const fates = { 'after COMMIT': ['handled'], 'while COMMIT is under way': ['failed', 'handled'] }
+        expect(fates[mark as keyof typeof fates] ?? ['failed'], mark).toContain(recorded[i])
+      }
+      for (const order of orders) {
+        expect(await whileInFlight(() => survivor.deliver(order))).toMatchObject({ status: 200 })
+      }
+      expect(await recordedOf(orders)).toEqual(orders.map(() => 'handled'))
+      expect(violations(orders, await place.effects())).toEqual([])
+    })
   })
 })

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Mark } from '../support/apps/protocol.js'
-import { onPostgres, postgresUrl } from '../support/on-servers.js'
-import { type Place, postgresPlace } from '../support/proof-places.js'
+import { mysqlUrl, onMysql, onPostgres, postgresUrl } from '../support/on-servers.js'
+import { mysqlPlace, type Place, postgresPlace } from '../support/proof-places.js'
 import { newOrders, type Program, useApps } from '../support/running-apps.js'
 import { runs } from '../support/runs.js'
 import { type StormPlan, storm, violations, whileInFlight } from '../support/storm.js'
@@ -13,89 +13,102 @@ const IN_TRANSACTION: readonly Mark[] = ['in the handler', 'after the effect', '
 const COMMITTING: Readonly<Record<string, readonly Mark[]>> = {
   pg: ['while COMMIT is under way', 'after COMMIT'],
   'postgres.js': ['after COMMIT'],
+  mysql2: ['while COMMIT is under way', 'after COMMIT'],
+  mariadb: ['while COMMIT is under way', 'after COMMIT'],
 }
-const CLIENTS = Object.keys(COMMITTING)
+
+const SERVERS: readonly [
+  name: string,
+  on: typeof onPostgres,
+  open: () => Promise<Place>,
+  clients: readonly string[],
+][] = [
+  ['Postgres', onPostgres, () => postgresPlace(postgresUrl()), ['pg', 'postgres.js']],
+  ['MySQL', onMysql, () => mysqlPlace(mysqlUrl()), ['mysql2', 'mariadb']],
+]
 
 const apps = useApps()
 
-onPostgres('apps with an inbox', () => {
-  let place: Place
-  beforeAll(async () => {
-    place = await postgresPlace(postgresUrl())
-  })
-  afterAll(() => place.close())
+describe.each(SERVERS)('apps with an inbox on %s', (_name, on, open, clients) => {
+  on('on a real server', () => {
+    let place: Place
+    beforeAll(async () => {
+      place = await open()
+    })
+    afterAll(() => place.close())
 
-  const start = (program: Program, client: string) => apps.start(program, { client, ...place })
+    const start = (program: Program, client: string) => apps.start(program, { client, ...place })
 
-  test.each(CLIENTS)(
-    'on %s hold an event as long as they live, and leave nothing of it when they are killed before COMMIT',
-    async (client) => {
-      const [app, survivor] = await Promise.all([start('inbox', client), start('inbox', client)])
-      const orders = await newOrders(IN_TRANSACTION.length)
-      const stopped = orders.map((order, i) => app.deliver(order, { stopAt: IN_TRANSACTION[i] as Mark }))
-      expect(await Promise.all(stopped)).toEqual(orders.map(() => 'stopped'))
-      for (const order of orders) {
-        expect(await survivor.deliver(order)).toEqual({ status: 503, outcome: 'in_flight', retryAfter: 5 })
-      }
-      await app.kill()
-      for (const order of orders) {
-        expect(await whileInFlight(() => survivor.deliver(order))).toMatchObject({ outcome: 'handled' })
-      }
-      expect(violations(orders, await place.effects())).toEqual([])
-    },
-  )
-
-  test.each(CLIENTS)(
-    'on %s that are killed after COMMIT have handled the event, though no sender got an answer',
-    async (client) => {
-      const [app, survivor] = await Promise.all([start('inbox', client), start('inbox', client)])
-      const orders = await newOrders(1)
-      for (const order of orders) {
-        expect(await app.deliver(order, { stopAt: 'after COMMIT' })).toBe('stopped')
-        expect(await survivor.deliver(order)).toMatchObject({ status: 200, outcome: 'duplicate' })
+    test.each(clients)(
+      'on %s hold an event as long as they live, and leave nothing of it when they are killed before COMMIT',
+      async (client) => {
+        const [app, survivor] = await Promise.all([start('inbox', client), start('inbox', client)])
+        const orders = await newOrders(IN_TRANSACTION.length)
+        const stopped = orders.map((order, i) => app.deliver(order, { stopAt: IN_TRANSACTION[i] as Mark }))
+        expect(await Promise.all(stopped)).toEqual(orders.map(() => 'stopped'))
+        for (const order of orders) {
+          expect(await survivor.deliver(order)).toEqual({ status: 503, outcome: 'in_flight', retryAfter: 5 })
+        }
         await app.kill()
-        expect(await survivor.deliver(order)).toMatchObject({ status: 200, outcome: 'duplicate' })
-      }
-      expect(violations(orders, await place.effects())).toEqual([])
-    },
-  )
+        for (const order of orders) {
+          expect(await whileInFlight(() => survivor.deliver(order))).toMatchObject({ outcome: 'handled' })
+        }
+        expect(violations(orders, await place.effects())).toEqual([])
+      },
+    )
 
-  /** Runs a storm over apps of one kind, and returns the violations found after it. */
-  async function stormOver(
-    program: Program,
-    client: string,
-    plan: Pick<StormPlan, 'orders' | 'undone' | 'done' | 'afterKill'>,
-  ) {
-    const report = await storm({
-      ...plan,
-      seed: 20_260_517,
-      start: () => start(program, client),
-      survivor: await start(program, client),
-    })
-    return { ...report, violations: violations(plan.orders, await place.effects()) }
-  }
+    test.each(clients)(
+      'on %s that are killed after COMMIT have handled the event, though no sender got an answer',
+      async (client) => {
+        const [app, survivor] = await Promise.all([start('inbox', client), start('inbox', client)])
+        const orders = await newOrders(1)
+        for (const order of orders) {
+          expect(await app.deliver(order, { stopAt: 'after COMMIT' })).toBe('stopped')
+          expect(await survivor.deliver(order)).toMatchObject({ status: 200, outcome: 'duplicate' })
+          await app.kill()
+          expect(await survivor.deliver(order)).toMatchObject({ status: 200, outcome: 'duplicate' })
+        }
+        expect(violations(orders, await place.effects())).toEqual([])
+      },
+    )
 
-  test.each(CLIENTS)(
-    'on %s have each effect exactly once, however many of them are killed',
-    async (client) => {
-      const [undone, done] = [IN_TRANSACTION, COMMITTING[client] ?? []]
-      const orders = await newOrders(runs(6))
-      const report = await stormOver('inbox', client, { orders, undone, done, afterKill: async () => {} })
-      expect(report).toEqual({
-        kills: 2 * orders.length,
-        killedAt: new Set([...undone, ...done]),
-        violations: [],
+    /** Runs a storm over apps of one kind, and returns the violations found after it. */
+    async function stormOver(
+      program: Program,
+      client: string,
+      plan: Pick<StormPlan, 'orders' | 'undone' | 'done' | 'afterKill'>,
+    ) {
+      const report = await storm({
+        ...plan,
+        seed: 20_260_517,
+        start: () => start(program, client),
+        survivor: await start(program, client),
       })
-    },
-  )
+      return { ...report, violations: violations(plan.orders, await place.effects()) }
+    }
 
-  test('would be seen to double effects, were the effect and the record not in one transaction', async () => {
-    const report = await stormOver('postgres', 'pg', {
-      orders: await newOrders(5),
-      undone: ['after the claim', 'after the effect', 'before completing'],
-      done: ['after completing'],
-      afterKill: place.expireLease,
+    test.each(clients)(
+      'on %s have each effect exactly once, however many of them are killed',
+      async (client) => {
+        const [undone, done] = [IN_TRANSACTION, COMMITTING[client] ?? []]
+        const orders = await newOrders(runs(4))
+        const report = await stormOver('inbox', client, { orders, undone, done, afterKill: async () => {} })
+        expect(report).toEqual({
+          kills: 2 * orders.length,
+          killedAt: new Set([...undone, ...done]),
+          violations: [],
+        })
+      },
+    )
+
+    test('would be seen to double effects, were the effect and the record not in one transaction', async () => {
+      const report = await stormOver('sql', clients[0] as string, {
+        orders: await newOrders(3),
+        undone: ['after the claim', 'after the effect', 'before completing'],
+        done: ['after completing'],
+        afterKill: place.expireLease,
+      })
+      expect(report.violations).toContainEqual(expect.stringMatching(/had [23] effects/))
     })
-    expect(report.violations).toContainEqual(expect.stringMatching(/had [23] effects/))
   })
 })

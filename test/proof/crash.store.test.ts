@@ -1,7 +1,15 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { Mark } from '../support/apps/protocol.js'
-import { onPostgres, onRedis, postgresUrl, redisPrefix, redisUrl } from '../support/on-servers.js'
-import { type Place, postgresPlace, redisPlace } from '../support/proof-places.js'
+import {
+  mysqlUrl,
+  onMysql,
+  onPostgres,
+  onRedis,
+  postgresUrl,
+  redisPrefix,
+  redisUrl,
+} from '../support/on-servers.js'
+import { mysqlPlace, type Place, postgresPlace, redisPlace } from '../support/proof-places.js'
 import { type End, newOrder, type Program, useApps } from '../support/running-apps.js'
 
 // A loaded machine is many times slower than an idle one.
@@ -24,12 +32,15 @@ const apps = useApps()
 
 const openRedis = (): Promise<Place> => redisPlace(redisUrl(), redisPrefix('crash'))
 const openPostgres = (): Promise<Place> => postgresPlace(postgresUrl())
+const openMysql = (): Promise<Place> => mysqlPlace(mysqlUrl())
 
 const KINDS: readonly [client: string, on: typeof onRedis, program: Program, open: () => Promise<Place>][] = [
   ['ioredis', onRedis, 'redis', openRedis],
   ['node-redis', onRedis, 'redis', openRedis],
-  ['pg', onPostgres, 'postgres', openPostgres],
-  ['postgres.js', onPostgres, 'postgres', openPostgres],
+  ['pg', onPostgres, 'sql', openPostgres],
+  ['postgres.js', onPostgres, 'sql', openPostgres],
+  ['mysql2', onMysql, 'sql', openMysql],
+  ['mariadb', onMysql, 'sql', openMysql],
 ]
 
 describe.each(KINDS)('apps with a store on %s', (client, on, program, open) => {

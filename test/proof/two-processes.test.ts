@@ -1,6 +1,14 @@
 import { describe, expect, test, vi } from 'vitest'
-import { onPostgres, onRedis, postgresUrl, redisPrefix, redisUrl } from '../support/on-servers.js'
-import { type Place, postgresPlace, redisPlace } from '../support/proof-places.js'
+import {
+  mysqlUrl,
+  onMysql,
+  onPostgres,
+  onRedis,
+  postgresUrl,
+  redisPrefix,
+  redisUrl,
+} from '../support/on-servers.js'
+import { mysqlPlace, type Place, postgresPlace, redisPlace } from '../support/proof-places.js'
 import {
   type Answer,
   type App,
@@ -15,7 +23,7 @@ import { seeded, violations } from '../support/storm.js'
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 })
 
-const EVENTS = runs(80)
+const EVENTS = runs(50)
 /** How often a sender without pauses retries before a test gives up. */
 const TRIES = 5_000
 
@@ -23,6 +31,7 @@ const apps = useApps()
 
 const openRedis = (): Promise<Place> => redisPlace(redisUrl(), redisPrefix('two'))
 const openPostgres = (): Promise<Place> => postgresPlace(postgresUrl())
+const openMysql = (): Promise<Place> => mysqlPlace(mysqlUrl())
 
 const KINDS: readonly [
   name: string,
@@ -32,8 +41,10 @@ const KINDS: readonly [
   open: () => Promise<Place>,
 ][] = [
   ['a store in Redis', onRedis, 'redis', 'node-redis', openRedis],
-  ['a store in Postgres', onPostgres, 'postgres', 'postgres.js', openPostgres],
+  ['a store in Postgres', onPostgres, 'sql', 'postgres.js', openPostgres],
   ['an inbox in Postgres', onPostgres, 'inbox', 'pg', openPostgres],
+  ['a store in MySQL', onMysql, 'sql', 'mariadb', openMysql],
+  ['an inbox in MySQL', onMysql, 'inbox', 'mysql2', openMysql],
 ]
 
 interface Delivery {

@@ -201,12 +201,12 @@ export const INBOX_FAULTS: readonly FaultCase[] = [
   ],
 ]
 
-/** Matches COMMIT: pg sends it in one message with the inbox's check, postgres.js in the one after that, and as a named statement. */
+/** Matches COMMIT: pg sends it in one message with the inbox's check, postgres.js in the one after that, and as a named statement. On MySQL it is that which turns autocommit on. */
 function commitRequest(): (chunk: Buffer) => boolean {
   let isChecked = false
   return (chunk) => {
     const text = chunk.toString('latin1')
-    if (isChecked || text.includes('; COMMIT')) return true
+    if (isChecked || /; COMMIT|SET autocommit = 1/.test(text)) return true
     isChecked = text.includes('txid_current_if_assigned')
     return false
   }

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
+import mysql from 'mysql2/promise'
 import { Pool } from 'pg'
+import { mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
 import { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 
 /** The place where a test and its apps keep records and effects, and the test's view of it. */
 export interface Place {
   readonly url: string
-  /** The prefix of all keys, or the schema of all tables. */
+  /** The prefix of all keys, or the schema or the database of all tables. */
   readonly place: string
   /** The attempts at which each order had its effect. */
   effects(): Promise<ReadonlyMap<string, readonly string[]>>
@@ -79,6 +81,48 @@ export async function postgresPlace(url: string): Promise<FailingPlace> {
     },
     async close() {
       await pool.query(`DROP SCHEMA ${place} CASCADE`)
+      await pool.end()
+    },
+  }
+}
+
+export async function mysqlPlace(url: string): Promise<FailingPlace> {
+  const place = `proof_${randomBytes(4).toString('hex')}`
+  const pool = mysql.createPool({ uri: url, connectionLimit: 2 })
+  const rows = async (sql: string, values: string[] = []) =>
+    (await pool.query<mysql.RowDataPacket[]>(sql, values))[0]
+  await rows(`CREATE DATABASE ${place}`)
+  await rows(`CREATE TABLE ${place}.effects (id VARCHAR(64), attempt VARCHAR(64))`)
+  await mysqlStore(pool, { table: `${place}.records` }).migrate()
+  await mysqlInbox(pool, { table: `${place}.inbox` }).migrate()
+  await mysqlFailures(pool, { table: `${place}.failures` }).migrate()
+  return {
+    url,
+    place,
+    async effects() {
+      const found = await rows(
+        `SELECT id, GROUP_CONCAT(attempt ORDER BY attempt) AS attempts FROM ${place}.effects GROUP BY id`,
+      )
+      return new Map(found.map(({ id, attempts }) => [id, attempts.split(',')]))
+    },
+    async expireLease({ id }) {
+      await rows(
+        `UPDATE ${place}.records SET lease_until = lease_until - INTERVAL 1 HOUR WHERE \`key\` LIKE CONCAT('%/', ?)`,
+        [id],
+      )
+    },
+    async recorded() {
+      const found = await rows(
+        `SELECT CONVERT(SUBSTRING_INDEX(\`key\`, '/', -1) USING utf8mb4) AS id,
+           GROUP_CONCAT(what ORDER BY what DESC SEPARATOR ' and ') AS found
+         FROM (
+           SELECT \`key\`, 'handled' AS what FROM ${place}.inbox UNION ALL SELECT \`key\`, 'failed' FROM ${place}.failures
+         ) AS recorded GROUP BY \`key\``,
+      )
+      return new Map(found.map(({ id, found }) => [id, found]))
+    },
+    async close() {
+      await rows(`DROP DATABASE ${place}`)
       await pool.end()
     },
   }

@@ -26,11 +26,11 @@ export interface InboxAccess extends Pooled {
   effect(order: string, tx: unknown): Promise<unknown>
 }
 
-export interface PostgresPlace {
+export interface SqlPlace {
   readonly url: string
-  /** The schema of all tables. */
+  /** The schema, or the database, of all tables. */
   readonly place: string
-  /** Default 10, as in both libraries. */
+  /** Default 10, as in all libraries. */
   readonly connections?: number
 }
 
@@ -42,7 +42,7 @@ type Pass = (mark: Mark) => Promise<void>
  * A pool with `connectionTimeoutMillis`, which is unlimited by default: a server that accepts and does not answer would occupy every
  * place in the pool. Without the listener, an idle connection that breaks ends the process.
  */
-function pgPool({ url, connections = 10 }: PostgresPlace): Pool {
+function pgPool({ url, connections = 10 }: SqlPlace): Pool {
   return new Pool({ connectionString: url, max: connections, connectionTimeoutMillis: 2_000 }).on(
     'error',
     () => {},
@@ -53,7 +53,7 @@ function pgPool({ url, connections = 10 }: PostgresPlace): Pool {
  * A client with `connect_timeout`, which is 30 s by default: longer than a sender waits. Without `fetch_types`, a query on each new
  * connection: if it fails, nothing catches it, and it ends the process.
  */
-function postgresJs({ url, connections = 10 }: PostgresPlace) {
+function postgresJs({ url, connections = 10 }: SqlPlace) {
   return postgres(url, { max: connections, connect_timeout: 2, fetch_types: false, onnotice() {} })
 }
 
@@ -79,28 +79,27 @@ function reservable(sql: postgres.Sql): Pooled {
 
 const insertInto = (place: string): string => `INSERT INTO ${place}.effects VALUES ($1, $2)`
 
-export const POSTGRES: Readonly<Record<PostgresClientName, (place: PostgresPlace) => Promise<StoreAccess>>> =
-  {
-    async pg(place) {
-      const pool = pgPool(place)
-      return {
-        store: postgresStore(pool, { table: `${place.place}.records` }),
-        failures: postgresFailures(pool, { table: `${place.place}.failures` }),
-        effect: (order, attempt) => pool.query(insertInto(place.place), [order, String(attempt)]),
-        ...pooled(pool),
-      }
-    },
+export const POSTGRES: Readonly<Record<PostgresClientName, (place: SqlPlace) => Promise<StoreAccess>>> = {
+  async pg(place) {
+    const pool = pgPool(place)
+    return {
+      store: postgresStore(pool, { table: `${place.place}.records` }),
+      failures: postgresFailures(pool, { table: `${place.place}.failures` }),
+      effect: (order, attempt) => pool.query(insertInto(place.place), [order, String(attempt)]),
+      ...pooled(pool),
+    }
+  },
 
-    async 'postgres.js'(place) {
-      const sql = postgresJs(place)
-      return {
-        store: postgresStore(sql, { table: `${place.place}.records` }),
-        failures: postgresFailures(sql, { table: `${place.place}.failures` }),
-        effect: (order, attempt) => sql.unsafe(insertInto(place.place), [order, String(attempt)]),
-        ...reservable(sql),
-      }
-    },
-  }
+  async 'postgres.js'(place) {
+    const sql = postgresJs(place)
+    return {
+      store: postgresStore(sql, { table: `${place.place}.records` }),
+      failures: postgresFailures(sql, { table: `${place.place}.failures` }),
+      effect: (order, attempt) => sql.unsafe(insertInto(place.place), [order, String(attempt)]),
+      ...reservable(sql),
+    }
+  },
+}
 
 /** A pool whose transactions can be stopped at their COMMIT. */
 function stoppablePool(pool: Pool, pass: Pass) {
@@ -148,7 +147,7 @@ function stoppableSql(sql: postgres.Sql, pass: Pass) {
 
 /** The inboxes; with `pass`, deliveries can be stopped at their COMMIT. */
 export const INBOXES: Readonly<
-  Record<PostgresClientName, (place: PostgresPlace, pass?: Pass) => Promise<InboxAccess>>
+  Record<PostgresClientName, (place: SqlPlace, pass?: Pass) => Promise<InboxAccess>>
 > = {
   async pg(place, pass) {
     const pool = pgPool(place)

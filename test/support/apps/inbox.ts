@@ -1,7 +1,7 @@
-import { INBOXES, type PostgresClientName } from '../proof-postgres.js'
+import { SQL_INBOXES, type SqlClientName } from '../proof-sql.js'
 import { pass, serve, settings } from './serving.js'
 
 /** An app with a transactional inbox. */
-void INBOXES[settings.client as PostgresClientName](settings, pass).then(({ inbox, effect }) =>
+void SQL_INBOXES[settings.client as SqlClientName](settings, pass).then(({ inbox, effect }) =>
   serve({ inbox }, (order, { tx }) => effect(order, tx)),
 )
