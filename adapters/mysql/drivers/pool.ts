@@ -147,6 +147,8 @@ interface Taken {
 
 /** Takes a connection, or rejects after a while: a statement that waits for one would hold up others. */
 async function take(pool: MysqlPool): Promise<Taken> {
+  // mariadb gives one that was released in this turn to whoever asks first, so that a busy store could keep all others waiting.
+  if ((waitingFor(pool) ?? 0) > 0) await nextTurn()
   const connection = await connectionWithin(pool, STATEMENT_MS)
   let isLost = false
   let onLoss: (error?: unknown) => void = () => {}
@@ -206,11 +208,13 @@ async function kill(pool: MysqlPool, threadId: number | null): Promise<void> {
     const connection = await connectionWithin(pool, STATEMENT_MS)
     try {
       await send(connection, `KILL ${threadId}`, STATEMENT_MS)
-    } finally {
-      connection.release()
+    } catch (error) {
+      // A silent one would hold up whoever gets it next.
+      if (!isOfServer(error)) return connection.destroy()
     }
+    connection.release()
   } catch {
-    // It has ended already, or there is no server: then it ends with its socket.
+    // There is no server: then it ends with its socket.
   }
 }
 
@@ -233,4 +237,8 @@ function waitingFor(pool: MysqlPool): number | undefined {
     taskQueueSize?: () => number
   }
   return typeof taskQueueSize === 'function' ? taskQueueSize.call(pool) : inner?._connectionQueue?.length
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0))
 }
