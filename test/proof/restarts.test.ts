@@ -3,11 +3,9 @@ import { createClient } from 'redis'
 import { postgresInbox } from 'tix-webhooks/postgres'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { withFixture } from '../support/fault-fixture.js'
-import { type MysqlServer, startMysql } from '../support/mysql-server.js'
-import { onOwnMysql, onOwnPostgres, onOwnRedis } from '../support/on-servers.js'
+import { onOwnPostgres, onOwnRedis } from '../support/on-servers.js'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
-import { MYSQL, MYSQL_INBOXES, type MysqlClientName } from '../support/proof-mysql.js'
-import { mysqlPlace, type Place, postgresPlace, redisPlace } from '../support/proof-places.js'
+import { type Place, postgresPlace, redisPlace } from '../support/proof-places.js'
 import { INBOXES, POSTGRES, type PostgresClientName } from '../support/proof-postgres.js'
 import { REDIS, type RedisClientName } from '../support/proof-redis.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
@@ -124,40 +122,6 @@ onOwnPostgres('a receiver on a Postgres', () => {
     } finally {
       await pool.end()
     }
-  })
-})
-
-onOwnMysql('a receiver on a MySQL', () => {
-  let server: MysqlServer
-  let place: Place
-  beforeAll(async () => {
-    server = await startMysql()
-    place = await mysqlPlace(server.url)
-  })
-  afterAll(async () => {
-    await place?.close()
-    await server?.stop()
-  })
-
-  describe.each(Object.keys(MYSQL) as MysqlClientName[])('with %s', (client) => {
-    const open = MYSQL[client]
-
-    test.each(['SIGTERM', 'SIGKILL'] as const)(
-      'loses no event of its store when it is restarted after %s',
-      (signal) =>
-        withFixture({ place, open }, (fixture) => playRestart(fixture, () => server.restart(signal))),
-    )
-
-    test('keeps an event whose renewal was under way when it was restarted', () =>
-      withFixture({ place, open, ...PATIENT }, (fixture) => playRenewal(fixture, () => server.restart())))
-
-    test.each(['SIGTERM', 'SIGKILL'] as const)(
-      'has each effect of its inbox exactly once when it is restarted after %s',
-      (signal) =>
-        withFixture({ place, open: MYSQL_INBOXES[client] }, (fixture) =>
-          playRestart(fixture, () => server.restart(signal)),
-        ),
-    )
   })
 })
 

@@ -1,28 +1,49 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import mysql from 'mysql2/promise'
 import { Pool } from 'pg'
 import { type FailingApp, failingSettings, serveFailing } from '../failure-ledger/serving.js'
-import { INBOXES, POSTGRES, type PostgresClientName } from '../proof-postgres.js'
+import { SQL_INBOXES, SQL_STORES, type SqlClientName } from '../proof-sql.js'
 
 const settings = failingSettings()
 const { place } = settings
-const client = settings.client as PostgresClientName
+const client = settings.client as SqlClientName
 const CONNECTIONS = 5
 const STARVED_MS = 1_000
 
-const aside = new Pool({ connectionString: settings.asideUrl, max: 3 }).on('error', () => {})
-
 /** The needs of the handlers beside their transactions. */
-const about: Pick<FailingApp<unknown>, 'countRun' | 'isFixed'> = {
-  async countRun(order) {
-    const { rows } = await aside.query(
-      `INSERT INTO ${place}.runs AS counted VALUES ($1, 1)
+type Aside = Pick<FailingApp<unknown>, 'countRun' | 'isFixed'>
+
+function onPostgres(): Aside {
+  const aside = new Pool({ connectionString: settings.asideUrl, max: 3 }).on('error', () => {})
+  return {
+    async countRun(order) {
+      const { rows } = await aside.query(
+        `INSERT INTO ${place}.runs AS counted VALUES ($1, 1)
        ON CONFLICT (id) DO UPDATE SET count = counted.count + 1 RETURNING count`,
-      [order],
-    )
-    return rows[0].count
-  },
-  isFixed: async () => (await aside.query(`SELECT FROM ${place}.fixes`)).rowCount !== 0,
+        [order],
+      )
+      return rows[0].count
+    },
+    isFixed: async () => (await aside.query(`SELECT FROM ${place}.fixes`)).rowCount !== 0,
+  }
 }
+
+function onMysql(): Aside {
+  const aside = mysql.createPool({ uri: settings.asideUrl, connectionLimit: 3 })
+  return {
+    async countRun(order) {
+      const [counted] = await aside.query<mysql.ResultSetHeader>(
+        `INSERT INTO ${place}.runs VALUES (?, LAST_INSERT_ID(1)) ON DUPLICATE KEY UPDATE count = LAST_INSERT_ID(count + 1)`,
+        [order],
+      )
+      return counted.insertId
+    },
+    isFixed: async () =>
+      (await aside.query<mysql.RowDataPacket[]>(`SELECT 1 FROM ${place}.fixes`))[0].length > 0,
+  }
+}
+
+const about = settings.asideUrl.startsWith('mysql') ? onMysql() : onPostgres()
 
 /** Each connection for so long, from when it is free: one that was just terminated may never be. */
 const starving = (occupy: () => Promise<() => unknown>) => ({
@@ -38,7 +59,7 @@ const starving = (occupy: () => Promise<() => unknown>) => ({
 })
 
 if (settings.guard === 'inbox') {
-  void INBOXES[client]({ ...settings, connections: CONNECTIONS }).then(
+  void SQL_INBOXES[client]({ ...settings, connections: CONNECTIONS }).then(
     ({ inbox, failures, effect, occupy }) =>
       serveFailing({
         protection: { inbox, failures },
@@ -51,7 +72,7 @@ if (settings.guard === 'inbox') {
       }),
   )
 } else {
-  void POSTGRES[client]({ ...settings, connections: CONNECTIONS }).then(
+  void SQL_STORES[client]({ ...settings, connections: CONNECTIONS }).then(
     ({ store, failures, effect, occupy }) =>
       serveFailing<undefined>({
         protection: { store, failures },

@@ -1,16 +1,7 @@
 import { Pool } from 'pg'
 import { postgresPlace } from '../proof-places.js'
 import { keyOfOrder } from './plans.js'
-import type { LedgerPlace } from './storm.js'
-
-/** A schema of Postgres for a storm, and its end. */
-export interface PostgresLedgerPlace extends LedgerPlace {
-  /** The schema, which is also the application name of the connections under test. */
-  readonly place: string
-  /** Terminates some of those connections. */
-  terminate(): Promise<void>
-  close(): Promise<void>
-}
+import type { SqlLedgerPlace } from './storm.js'
 
 /** SQL of the keys that are handled. The effects of a store are not recorded in the same transaction, and count too. */
 const HANDLED = {
@@ -19,10 +10,7 @@ const HANDLED = {
     `SELECT key FROM ${schema}.records WHERE state = 'completed' UNION SELECT '${keyOfOrder('')}' || id FROM ${schema}.effects`,
 }
 
-export async function postgresLedgerPlace(
-  url: string,
-  guard: 'inbox' | 'store',
-): Promise<PostgresLedgerPlace> {
+export async function postgresLedgerPlace(url: string, guard: 'inbox' | 'store'): Promise<SqlLedgerPlace> {
   const schema = await postgresPlace(url)
   const { place } = schema
   const pool = new Pool({ connectionString: url, max: 3 }).on('error', () => {})

@@ -19,6 +19,15 @@ export interface LedgerPlace {
   deployFix(): Promise<void>
 }
 
+/** A schema or a database of a SQL server for a storm, and its end. */
+export interface SqlLedgerPlace extends LedgerPlace {
+  /** Its name, by which the connections under test are found. */
+  readonly place: string
+  /** Terminates some of those connections. */
+  terminate(): Promise<void>
+  close(): Promise<void>
+}
+
 export interface FailureStorm {
   readonly place: LedgerPlace
   readonly plans: readonly Plan[]

@@ -1,6 +1,7 @@
 import { type IdempotencyStore, memoryFailures, memoryStore } from 'tix-webhooks'
 import { describe } from 'vitest'
 import { honestInbox, type Ledger } from '../honest-inbox.js'
+import { MYSQL_WORLDS } from './mysql-worlds.js'
 import { POSTGRES_WORLDS } from './postgres-worlds.js'
 import { SQLITE_WORLDS } from './sqlite-worlds.js'
 import type { World } from './world.js'
@@ -69,4 +70,5 @@ export const WORLDS: readonly WorldKind[] = [
   { name: 'an inbox of another database', describe, runs: 20, open: openInboxBeside },
   ...SQLITE_WORLDS,
   ...POSTGRES_WORLDS,
+  ...MYSQL_WORLDS,
 ]

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, test, vi } from 'vitest'
+import { withFixture } from '../support/fault-fixture.js'
+import { type MysqlServer, startMysql } from '../support/mysql-server.js'
+import { onOwnMysql } from '../support/on-servers.js'
+import { MYSQL, MYSQL_INBOXES, type MysqlClientName } from '../support/proof-mysql.js'
+import { mysqlPlace, type Place } from '../support/proof-places.js'
+import { playRenewal, playRestart } from '../support/restart-cases.js'
+
+// A loaded machine is many times slower than an idle one.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
+
+/** Handlers wait for the restarts. */
+const PATIENT = { timeoutSeconds: 60, leaseSeconds: 1 }
+
+onOwnMysql('a receiver on a MySQL', () => {
+  let server: MysqlServer
+  let place: Place
+  beforeAll(async () => {
+    server = await startMysql()
+    place = await mysqlPlace(server.url)
+  })
+  afterAll(async () => {
+    await place?.close()
+    await server?.stop()
+  })
+
+  describe.each(Object.keys(MYSQL) as MysqlClientName[])('with %s', (client) => {
+    const open = MYSQL[client]
+
+    test.each(['SIGTERM', 'SIGKILL'] as const)(
+      'loses no event of its store when it is restarted after %s',
+      (signal) =>
+        withFixture({ place, open }, (fixture) => playRestart(fixture, () => server.restart(signal))),
+    )
+
+    test('keeps an event whose renewal was under way when it was restarted', () =>
+      withFixture({ place, open, ...PATIENT }, (fixture) => playRenewal(fixture, () => server.restart())))
+
+    test.each(['SIGTERM', 'SIGKILL'] as const)(
+      'has each effect of its inbox exactly once when it is restarted after %s',
+      (signal) =>
+        withFixture({ place, open: MYSQL_INBOXES[client] }, (fixture) =>
+          playRestart(fixture, () => server.restart(signal)),
+        ),
+    )
+  })
+})
