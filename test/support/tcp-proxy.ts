@@ -49,6 +49,8 @@ export interface TcpProxy {
     isEnd: (chunk: Buffer) => boolean,
     glued: Buffer,
   ): Promise<void>
+  /** Connects new clients to another server on a loopback port, as an address that moves at a failover. */
+  switchTo(port: number): void
   /** Resolves when a client sends a matching chunk, by default any, whether or not it is passed on. */
   nextRequest(match?: (chunk: Buffer) => boolean): Promise<void>
   /** Cuts all connections and stops listening. */
@@ -77,13 +79,14 @@ interface Trigger {
 /** Starts a proxy on a free loopback port for a server that need not run yet. */
 export async function startProxy({
   delayMs = 0,
-  ...target
+  ...given
 }: {
   readonly host?: string
   readonly port: number
   /** How much later the client gets what the server sends, in milliseconds: the time of a round trip. Default 0. */
   readonly delayMs?: number
 }): Promise<TcpProxy> {
+  let target: { readonly host?: string; readonly port: number } = given
   let mode: 'pass' | 'hold' | 'black hole' = 'pass'
   let connections = 0
   let roundTrips = 0
@@ -243,6 +246,9 @@ export async function startProxy({
           return Buffer.concat([chunk, glued])
         }
       }),
+    switchTo(port) {
+      target = { port }
+    },
     nextRequest: (match = () => true) => once(match, (_link, resolve) => resolve()),
     close: stopListening,
   }
