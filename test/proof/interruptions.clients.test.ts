@@ -3,16 +3,20 @@ import { pgTable, text } from 'drizzle-orm/pg-core'
 import { Redis } from 'ioredis'
 import knex, { type Knex } from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
+import type mysql from 'mysql2/promise'
 import pg, { Pool } from 'pg'
 import postgres from 'postgres'
 import { memoryStore } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
+import { mysqlInbox } from 'tix-webhooks/mysql'
 import { postgresInbox } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import { interruptions, signedDelivery } from 'tix-webhooks/testing'
 import { expect, test } from 'vitest'
 import { SECRET } from '../support/deliveries.js'
-import { onPostgres, onRedis, redisPrefix, redisUrl } from '../support/on-servers.js'
+import { createMariadb, createMysql2 } from '../support/mysql-clients.js'
+import { testMysqlDatabase } from '../support/mysql-database.js'
+import { onMysql, onPostgres, onRedis, redisPrefix, redisUrl } from '../support/on-servers.js'
 import { type TestDatabase, testDatabase } from '../support/postgres-database.js'
 
 interface Row {
@@ -228,6 +232,61 @@ onPostgres('a handler that is interrupted at each call', () => {
       await using _ = await run()
       expect(
         (await rows()).map((column) => column.length),
+        `${name}\n${story()}`,
+      ).toEqual([1, 1])
+    }
+  })
+})
+
+onMysql.each([
+  ['mysql2', createMysql2],
+  ['mariadb', createMariadb],
+] as const)('a handler that is interrupted at each call of %s', (_name, create) => {
+  const database = testMysqlDatabase(
+    'CREATE TABLE orders (id VARCHAR(64))',
+    'CREATE TABLE tickets (id VARCHAR(64))',
+  )
+
+  test('has its effect exactly once through mysqlInbox, and loses no connection', async () => {
+    const tables = ['orders', 'tickets', 'tix_webhooks_inbox']
+    const migrating = createMysql2(database.url)
+    await mysqlInbox(migrating)
+      .migrate()
+      .finally(() => migrating.end())
+    const all = await interruptions({
+      async prepare() {
+        // A second one for when the first was got and its caller is told that it was not: nobody can give it back.
+        const pool = create(database.url, { connectionLimit: 2 }) as mysql.Pool
+        for (const table of tables) await database.query(`DELETE FROM ${table}`)
+        return { pool, [Symbol.asyncDispose]: () => pool.end() }
+      },
+      start: ({ pool }, { now }) =>
+        tixWebhooks({
+          secret: SECRET,
+          now,
+          inbox: mysqlInbox(pool),
+          namespace: 'orders',
+          on: {
+            'order.created': async ({ data: { order } }, { tx }) => {
+              await tx.query('INSERT INTO orders VALUES (?)', [order.id])
+              await tx.query('INSERT INTO tickets VALUES (?)', [order.id])
+            },
+          },
+          onError: () => {},
+        }),
+      delivery: await deliver(),
+      also: 'rejects',
+    })
+
+    expect(all.length).toBeGreaterThan(16)
+    for (const { name, run, story } of all) {
+      await using _ = await run()
+      const rows = [
+        await database.column('SELECT id FROM orders'),
+        await database.column('SELECT id FROM tickets'),
+      ]
+      expect(
+        rows.map((column) => column.length),
         `${name}\n${story()}`,
       ).toEqual([1, 1])
     }

@@ -82,7 +82,7 @@ export function poolDriver<Handed>(
         return result
       } catch (error) {
         if (!taken.isLost()) {
-          // After that the mark is gone in any case.
+          // After a COMMIT that failed, perhaps when it was done, the mark is gone in any case.
           if (!isEnding) await checkMark()
           await finish({ commits: false }).catch(() => {})
         }
