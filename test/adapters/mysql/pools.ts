@@ -1,0 +1,64 @@
+import * as mariadb from 'mariadb'
+import mysql from 'mysql2/promise'
+import { onTestFinished } from 'vitest'
+
+export interface OpenOptions {
+  /** The most connections. Default 4. */
+  readonly connectionLimit?: number
+  /** Statements that each new connection begins with. */
+  readonly session?: readonly string[]
+  /** Further options of the client. */
+  readonly more?: object
+}
+
+/** Both kinds of pool are used alike here. */
+export type AnyPool = mysql.Pool
+
+/** A client with pools. */
+export interface PoolClient {
+  readonly name: 'mysql2' | 'mariadb'
+  /** Closed when the test ends. */
+  open(at: { readonly url: string }, options?: OpenOptions): AnyPool
+}
+
+function closed<Pool extends { end(): Promise<unknown> }>(pool: Pool): Pool {
+  onTestFinished(() => void pool.end().catch(() => {}))
+  return pool
+}
+
+const mysql2Client: PoolClient = {
+  name: 'mysql2',
+  open({ url }, { connectionLimit = 4, session = [], more = {} } = {}) {
+    const pool = closed(mysql.createPool({ uri: url, connectionLimit, ...more }))
+    pool.pool.on('connection', (connection) => {
+      for (const statement of session) connection.query(statement, () => {})
+    })
+    return pool
+  },
+}
+
+const mariadbClient: PoolClient = {
+  name: 'mariadb',
+  open({ url }, { connectionLimit = 4, session = [], more = {} } = {}) {
+    const parts = new URL(url)
+    return closed(
+      mariadb.createPool({
+        host: parts.hostname,
+        port: Number(parts.port || 3306),
+        user: decodeURIComponent(parts.username),
+        password: decodeURIComponent(parts.password),
+        database: parts.pathname.slice(1),
+        connectionLimit,
+        minimumIdle: 1,
+        // By default it asks for a connection that is refused again and again for 10 s.
+        acquireTimeout: 2_000,
+        ...(session.length > 0 ? { initSql: [...session] } : {}),
+        ...more,
+      }),
+    ) as unknown as AnyPool
+  },
+}
+
+/** The two clients whose pools a store takes. */
+export const POOLS: readonly PoolClient[] = [mysql2Client, mariadbClient]
+export const [MYSQL2, MARIADB] = [mysql2Client, mariadbClient]
