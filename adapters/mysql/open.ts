@@ -34,8 +34,8 @@ export function opener(
 ): Open {
   /** It inserts nothing if the slot is locked, because another delivery of the event runs, or is missing. */
   const recording = (key: string, retainMs: number, run: string): string => `
-    INSERT INTO ${records.name} (\`key\`, run, expires_at)
-    SELECT ${bytes(key)}, ${bytes(run)}, ${inMs(retainMs)} FROM ${locks.name} WHERE ${isSlotOf(key)}
+    INSERT INTO ${records.name} (\`key\`, run, handled_at, expires_at)
+    SELECT ${bytes(key)}, ${bytes(run)}, ${NOW}, ${inMs(retainMs)} FROM ${locks.name} WHERE ${isSlotOf(key)}
     FOR UPDATE SKIP LOCKED
     ON DUPLICATE KEY UPDATE
       run = IF(LAST_INSERT_ID(IF(expires_at <= ${NOW}, ${TAKEN}, ${HANDLED})) = ${TAKEN}, VALUES(run), run),
@@ -48,9 +48,10 @@ export function opener(
     failures === undefined
       ? 'NULL'
       : `(SELECT 1 + (state = 'parked') FROM ${failures.name} WHERE \`key\` = ${bytes(key)})`
+  /** The columns have names, because mariadb misreads one that is as long as a key makes it. */
   const looking = (key: string, run: string, failureKey: string): string => `
-    SELECT ${recordOf(key, `run = ${bytes(run)}`)}, ${recordOf(key, `expires_at > ${NOW}`)},
-      EXISTS (SELECT * FROM ${locks.name} WHERE ${isSlotOf(key)}), ${failureOf(failureKey)}`
+    SELECT ${recordOf(key, `run = ${bytes(run)}`)} AS is_ours, ${recordOf(key, `expires_at > ${NOW}`)} AS is_live,
+      EXISTS (SELECT * FROM ${locks.name} WHERE ${isSlotOf(key)}) AS is_there, ${failureOf(failureKey)} AS failure`
 
   async function record(
     ask: Ask,
@@ -71,7 +72,7 @@ export function opener(
   }
 
   async function failureWithoutRecord(ask: Ask, key: string): Promise<unknown> {
-    const [row] = (await ask(`SELECT ${failureOf(key)}`)).rows
+    const [row] = (await ask(`SELECT ${failureOf(key)} AS failure`)).rows
     return row?.[0]
   }
 

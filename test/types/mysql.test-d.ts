@@ -1,7 +1,7 @@
 import { drizzle } from 'drizzle-orm/mysql2'
 import type { Context } from 'hono'
 import type { Kysely, Transaction } from 'kysely'
-import type { Pool as MariadbPool, PoolConnection as MariadbConnection } from 'mariadb'
+import type { PoolConnection as MariadbConnection, Pool as MariadbPool } from 'mariadb'
 import type { Pool as CallbackPool } from 'mysql2'
 import type { Connection, Pool, PoolConnection } from 'mysql2/promise'
 import { createReceiver, type IdempotencyStore, type Inbox, type WebhookOptions } from 'tix-webhooks'
@@ -108,7 +108,11 @@ describe('mysqlInbox', () => {
     const options: WebhookOptions<unknown, PoolConnection> = { ...common, inbox: mysqlInbox(pool), on: {} }
     createReceiver(options)
     // @ts-expect-error the handlers would get another library's transaction
-    const wrong: WebhookOptions<unknown, PoolConnection> = { ...common, inbox: mysqlInbox(mariadbPool), on: {} }
+    const wrong: WebhookOptions<unknown, PoolConnection> = {
+      ...common,
+      inbox: mysqlInbox(mariadbPool),
+      on: {},
+    }
     void wrong
   })
 

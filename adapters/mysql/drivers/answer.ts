@@ -27,5 +27,12 @@ function isObject(value: unknown): value is object {
 
 /** By position, because libraries can rename columns. */
 function valuesOf(row: object): Row {
-  return Array.isArray(row) ? row : Object.values(row)
+  return (Array.isArray(row) ? row : Object.values(row)).map(textOf)
 }
+
+/** Each value is selected as text or a number: bytes are those of it, as without `typeCast` of mysql2. */
+function textOf(value: unknown): unknown {
+  return value instanceof Uint8Array ? UTF8.decode(value) : value
+}
+
+const UTF8 = new TextDecoder()

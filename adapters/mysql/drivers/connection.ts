@@ -8,7 +8,12 @@ export interface MysqlPool {
 /** The part of a connection of that pool that is used. */
 export interface MysqlConnection {
   readonly threadId: number | null
-  query(options: { sql: string; rowsAsArray?: boolean }): Promise<unknown>
+  query(options: {
+    sql: string
+    rowsAsArray?: boolean
+    nestTables?: boolean
+    metaAsArray?: boolean
+  }): Promise<unknown>
   release(): unknown
   destroy(): void
   on(event: 'error' | 'end', listener: (error?: unknown) => void): unknown

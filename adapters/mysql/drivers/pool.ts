@@ -97,7 +97,7 @@ export function poolDriver<Handed>(
       if (connection === undefined) {
         throw new TypeError('Pass ctx.tx itself: this is not the transaction of the inbox.')
       }
-      return answerOf(await connection.query({ sql, rowsAsArray: true }))
+      return answerOf(await connection.query(asRows(sql)))
     },
     async ask(sql) {
       const taken = await take(pool)
@@ -219,10 +219,15 @@ async function kill(pool: MysqlPool, threadId: number | null): Promise<void> {
 }
 
 async function send(connection: MysqlConnection, sql: string, limitMs: number): Promise<Answer> {
-  const answer = await within(connection.query({ sql, rowsAsArray: true }), limitMs, () => {
+  const answer = await within(connection.query(asRows(sql)), limitMs, () => {
     throw new StoreError('store_unavailable', `The database did not answer within ${limitMs / 1000} s.`)
   })
   return answerOf(answer)
+}
+
+/** A statement whose rows are lists, whatever the pool is set to. */
+function asRows(sql: string): Parameters<MysqlConnection['query']>[0] {
+  return { sql, rowsAsArray: true, nestTables: false, metaAsArray: false }
 }
 
 /** Errors of the server have a number and a state. */

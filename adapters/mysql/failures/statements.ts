@@ -78,9 +78,12 @@ function beyond(than: '<' | '>', { atMs, key }: Position): string {
   return `last_at ${than}= ${at} AND (last_at ${than} ${at} OR \`key\` ${than} ${bytes(key)})`
 }
 
-/** Text and bytes in hexadecimal digits, which no client converts; a minus for none. */
+/**
+ * Text and bytes in hexadecimal digits, which no client converts; a minus for none. With a short name, because mariadb misreads columns
+ * whose names are longer than 250 bytes.
+ */
 function values(...columns: readonly string[]): string {
-  return `CONCAT_WS(',', ${columns.map((column) => `IFNULL(HEX(${column}), '-')`).join(', ')})`
+  return `CONCAT_WS(',', ${columns.map((column) => `IFNULL(HEX(${column}), '-')`).join(', ')}) AS found_values`
 }
 
 /** As text, because HEX of a number are the digits of the number. */
@@ -105,7 +108,7 @@ const FAILURE = `${values(
   number('attempts'),
   number('replays'),
   number('last_replayed_at'),
-)}, CONCAT('x', HEX(raw_body))`
+)}, CONCAT('x', HEX(raw_body)) AS found_body`
 
 /** Assignments are made one after the other, and see what those before them have assigned. */
 export function keeping(table: string, failed: FailedDelivery): string {

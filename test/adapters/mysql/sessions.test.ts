@@ -1,0 +1,186 @@
+import type { FailedDelivery } from 'tix-webhooks'
+import { ddl, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
+import { beforeEach, expect, test } from 'vitest'
+import { failedDelivery } from '../../support/failed-deliveries.js'
+import { testMysqlDatabase } from '../../support/mysql-database.js'
+import { onMysql } from '../../support/on-servers.js'
+import { type AnyPool, MARIADB, MYSQL2, type OpenOptions, POOLS, type PoolClient } from './pools.js'
+
+const HOUR_MS = 3_600_000
+/** Each would end a literal, or be equal to another one, in some mode or character set. */
+const KEYS = [
+  'A',
+  'a',
+  'k',
+  'k ',
+  "'",
+  '"',
+  '\\',
+  "\\'",
+  '`',
+  'a:b',
+  ':b',
+  'a?',
+  'k'.repeat(255),
+  '?'.repeat(255),
+  '--',
+  '#',
+  '/*',
+  '%',
+  '_',
+  '||',
+]
+const HOSTILE = failedDelivery({
+  key: `test/'"\\ :a ?`,
+  kind: ' [1] \\',
+  eventId: '42',
+  orderId: 'ü漢😀\\"\\u0041',
+  message: `Zürich \\' '' "漢" 😀\n\t\\`,
+  rawBody: Uint8Array.from({ length: 256 }, (_, i) => i),
+})
+
+/** Takes each method of the three through its answers. */
+async function expectRight(pool: AnyPool): Promise<void> {
+  const store = mysqlStore(pool)
+  await store.check()
+  const claim = (key: string, token: string) =>
+    store.claim({ key, token, leaseMs: HOUR_MS, retainMs: 24 * HOUR_MS })
+  const tokenOf = (key: string): string => `t${key}`.slice(0, 64)
+  const claimed = { status: 'claimed', attempt: 1 }
+  const denied = {
+    status: 'in_flight',
+    retryAfterMs: expect.toSatisfy((ms: number) => ms > HOUR_MS / 2 && ms <= HOUR_MS),
+  }
+  for (const keys of [KEYS.slice(0, 1), KEYS.slice(1)]) {
+    const each = <T>(call: (key: string) => Promise<T>) => Promise.all(keys.map(call))
+    const all = <T>(answer: T): T[] => keys.map(() => answer)
+    expect(await each((key) => claim(key, tokenOf(key)))).toEqual(all(claimed))
+    expect(await each((key) => claim(key, 'other'))).toEqual(all(denied))
+    expect(await each((key) => store.renew({ key, token: tokenOf(key) }, HOUR_MS))).toEqual(all(true))
+    expect(await each((key) => store.renew({ key, token: 'other' }, HOUR_MS))).toEqual(all(false))
+    expect(await each((key) => store.release({ key, token: tokenOf(key) }))).toEqual(all(true))
+    expect(await each((key) => claim(key, tokenOf(key)))).toEqual(
+      all({ status: 'in_flight', retryAfterMs: 1 }),
+    )
+    expect(await each((key) => claim(key, 'second'))).toEqual(all({ status: 'claimed', attempt: 2 }))
+    expect(await each((key) => store.complete({ key, token: tokenOf(key) }, HOUR_MS))).toEqual(all(false))
+    expect(await each((key) => store.complete({ key, token: 'second' }, HOUR_MS))).toEqual(all(true))
+    expect(await each((key) => claim(key, 'third'))).toEqual(all({ status: 'completed' }))
+    expect(await each((key) => store.isHandled(key))).toEqual(all(true))
+  }
+  expect(await store.isHandled('a%')).toBe(false)
+  expect(await store.purge()).toBe(0)
+
+  const inbox = mysqlInbox(pool)
+  const failures = mysqlFailures(pool)
+  const joined = inbox.joinFailures?.(failures)
+  if (joined === undefined) throw new Error('They are not joined')
+  await inbox.check()
+  await failures.check()
+  for (const key of KEYS) {
+    const request = { key, failureKey: key, retainMs: HOUR_MS, runsParked: false, report: () => {} }
+    let results: unknown
+    const once = joined.once(request, async (tx) => {
+      results = await inbox.isNewest(tx, [
+        { subject: `漢${key}`.slice(0, 255), at: '2026-11-22T10:00:05Z' },
+        { subject: key, at: '2026-11-22T10:00:05.123456789Z', rank: -3 },
+      ])
+    })
+    expect([await once, results]).toEqual([{ status: 'handled' }, [true, true]])
+    await inbox.once({ key: null, retainMs: HOUR_MS }, async (tx) => {
+      expect(await inbox.isNewest(tx, { subject: key, at: '2026-11-22T10:00:04Z' })).toBe(false)
+    })
+    expect(await joined.once(request, () => expect.fail('It ran'))).toEqual({ status: 'duplicate' })
+    expect(await inbox.isHandled(key)).toBe(true)
+    expect(await joined.keep(failedDelivery({ key }))).toBe('handled')
+  }
+  expect(await inbox.purge()).toBe(0)
+  await expectKept(failures, HOSTILE)
+}
+
+/** The fields of a delivery that are kept, and how it is found. */
+async function expectKept(failures: ReturnType<typeof mysqlFailures>, failed: FailedDelivery): Promise<void> {
+  expect(await failures.keep(failed)).toBe('failing')
+  const { failedAt, isReplay, parkAfter, ...rest } = failed
+  for (const filter of [{ orderId: failed.orderId }, { kind: failed.kind }, { eventId: failed.eventId }]) {
+    expect(await failures.list(filter)).toEqual([
+      { ...rest, state: 'failing', firstAt: failedAt, lastAt: failedAt, attempts: 1, replays: 0 },
+    ])
+    expect(await failures.count(filter)).toBe(1)
+    const { group, kind, code, message } = failed
+    const times = { firstAt: failedAt, lastAt: failedAt }
+    expect(await failures.groups(filter)).toEqual([{ group, kind, code, message, count: 1, ...times }])
+  }
+  expect(await failures.count({ kind: failed.kind.trim() })).toBe(0)
+  expect(await failures.get(failed.key)).toMatchObject(rest)
+  expect(await failures.keep({ ...failed, parkAfter: { attempts: 2 } })).toBe('parked')
+  expect(await failures.purge()).toBe(0)
+  expect(await failures.delete(failed.key)).toBe(true)
+  expect(await failures.delete(failed.key)).toBe(false)
+}
+
+const SESSIONS: readonly (readonly [string, ...string[]])[] = [
+  ['ANSI', "SET sql_mode = 'ANSI'"],
+  ['NO_BACKSLASH_ESCAPES', "SET sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT'"],
+  ['no strict mode', "SET sql_mode = ''"],
+  [
+    'traditional',
+    "SET sql_mode = 'TRADITIONAL,ONLY_FULL_GROUP_BY,HIGH_NOT_PRECEDENCE,NO_UNSIGNED_SUBTRACTION'",
+  ],
+  ['a zone that is ahead', "SET time_zone = '+13:00'"],
+  ['latin1', 'SET NAMES latin1'],
+  ['gbk', 'SET NAMES gbk'],
+  ['another collation', 'SET NAMES utf8mb4 COLLATE utf8mb4_unicode_ci'],
+  ['READ COMMITTED', 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'],
+  ['SERIALIZABLE', 'SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE'],
+  ['snapshot isolation', 'SET innodb_snapshot_isolation = ON'],
+]
+
+const OPTIONS: readonly (readonly [string, PoolClient, object])[] = [
+  ['flags -FOUND_ROWS', MYSQL2, { flags: '-FOUND_ROWS' }],
+  ['dateStrings', MYSQL2, { dateStrings: true }],
+  ['bigNumberStrings', MYSQL2, { supportBigNumbers: true, bigNumberStrings: true, decimalNumbers: true }],
+  ['rowsAsArray', MYSQL2, { rowsAsArray: true }],
+  ['nestTables', MYSQL2, { nestTables: true }],
+  ['nestTables _', MYSQL2, { nestTables: '_' }],
+  ['typeCast off', MYSQL2, { typeCast: false }],
+  ['typeCast text', MYSQL2, { typeCast: (field: { string(): string | null }) => field.string() }],
+  ['namedPlaceholders', MYSQL2, { namedPlaceholders: true }],
+  ['charset latin1', MYSQL2, { charset: 'latin1_swedish_ci' }],
+  ['multipleStatements', MYSQL2, { multipleStatements: true, stringifyObjects: true, timezone: '+13:00' }],
+  ['foundRows', MARIADB, { foundRows: false }],
+  ['dateStrings', MARIADB, { dateStrings: true, timezone: '+13:00' }],
+  [
+    'numbers',
+    MARIADB,
+    { bigIntAsNumber: true, insertIdAsNumber: true, decimalAsNumber: true, checkNumberRange: true },
+  ],
+  ['bigNumberStrings', MARIADB, { supportBigNumbers: true, bigNumberStrings: true, supportBigInt: false }],
+  ['rowsAsArray', MARIADB, { rowsAsArray: true }],
+  ['nestTables', MARIADB, { nestTables: true }],
+  ['nestTables _', MARIADB, { nestTables: '_' }],
+  ['metaAsArray', MARIADB, { metaAsArray: true }],
+  ['typeCast text', MARIADB, { typeCast: (column: { string(): string | null }) => column.string() }],
+  ['namedPlaceholders', MARIADB, { namedPlaceholders: true }],
+  ['charset latin1', MARIADB, { collation: 'latin1_swedish_ci' }],
+  ['multipleStatements', MARIADB, { multipleStatements: true, pipelining: false }],
+  ['queryTimeout', MARIADB, { queryTimeout: 5_000 }],
+]
+
+onMysql('the three of a MySQL', () => {
+  const database = testMysqlDatabase(...ddl.split(';\n').filter((statement) => statement.trim() !== ''))
+  beforeEach(async () => {
+    for (const table of ['', '_inbox', '_inbox_newest', '_failures']) {
+      await database.query(`DELETE FROM tix_webhooks${table}`)
+    }
+  })
+  const rows: (readonly [string, PoolClient, OpenOptions])[] = [
+    ...SESSIONS.flatMap(([name, ...session]) =>
+      POOLS.map((client) => [`${name}, over ${client.name}`, client, { session }] as const),
+    ),
+    ...OPTIONS.map(([name, client, more]) => [`${name} of ${client.name}`, client, { more }] as const),
+  ]
+  test.each(rows)('work as ever with %s', async (_, client, options) => {
+    await expectRight(client.open(database, options))
+  })
+})
