@@ -19,10 +19,14 @@ export function locksTable(database: Database, given: string, migrate: string): 
     suffix: '_locks',
     columns: { slot: 'INT UNSIGNED NOT NULL' },
     indexes: {},
-    filling: (name) => `INSERT IGNORE INTO ${name} (slot)
-SELECT a.n + 16 * b.n + 256 * c.n + 4096 * d.n
+    filling: {
+      isDone: (name) => `SELECT 1 FROM ${name} HAVING COUNT(*) = ${SLOTS}`,
+      // In order, and without a look at the table, which would lock it: several may be under way.
+      statement: (name) => `INSERT IGNORE INTO ${name} (slot)
+SELECT a.n + 16 * b.n + 256 * c.n + 4096 * d.n AS slot
 FROM ${['a', 'b', 'c', 'd'].map((alias) => `(${DIGITS}) AS ${alias}`).join(', ')}
-WHERE (SELECT COUNT(*) FROM ${name} AS present) < ${SLOTS}`,
+ORDER BY slot`,
+    },
     migrate,
   })
 }

@@ -2,6 +2,7 @@ import { StoreError } from '../../src/index.js'
 import { bytesIn } from '../../src/internal.js'
 import { type TableNames, unavailable } from './advice.js'
 import type { Database } from './database.js'
+import { retryDeadlocks } from './deadlocks.js'
 import type { Ask, CheckedDriver } from './drivers/driver.js'
 import { NOW, quote, text, whole } from './sql.js'
 
@@ -37,8 +38,8 @@ export interface TableDefinition {
   readonly indexes: Readonly<Record<string, string>>
   /** The condition of a record that is deleted, and the column by which the oldest are. Default: none is. */
   readonly expired?: { readonly condition: string; readonly by: string }
-  /** Statements that fill it, and may be run again. Default: none. */
-  readonly filling?: (name: string) => string
+  /** A statement that fills it, and may be run again, and one that returns a row if it is full. Default: none. */
+  readonly filling?: { statement(name: string): string; isDone(name: string): string }
   /** The user's call that creates it. */
   readonly migrate: string
 }
@@ -83,9 +84,9 @@ export function tableOf({
     return `CREATE TABLE IF NOT EXISTS ${name} (\n  ${lines.join(',\n  ')}\n) ENGINE = InnoDB`
   }
 
-  const isOurs = `TABLE_SCHEMA = ${named === undefined ? 'DATABASE()' : text(unquoted(named))} AND TABLE_NAME = ${text(table)}`
-
   async function checkColumns(ask: Ask): Promise<void> {
+    // Not DATABASE(): a handler may have left the connection with another one.
+    const isOurs = `TABLE_SCHEMA = ${text(unquoted(named ?? database.prefix))} AND TABLE_NAME = ${text(table)}`
     const present = await textsOf(
       ask,
       `SELECT LOWER(CONCAT(COLUMN_NAME, ' ', DATA_TYPE)) FROM information_schema.COLUMNS WHERE ${isOurs}`,
@@ -110,7 +111,7 @@ export function tableOf({
     },
     table,
     find: (ask) => database.find(ask),
-    ddl: [creating(`${named ?? ''}${quote(table)}`), filling?.(`${named ?? ''}${quote(table)}`)]
+    ddl: [creating(`${named ?? ''}${quote(table)}`), filling?.statement(`${named ?? ''}${quote(table)}`)]
       .filter((statement) => statement !== undefined)
       .map((statement) => `${statement};\n`)
       .join('\n'),
@@ -139,13 +140,16 @@ export function tableOf({
     async migrate(driver) {
       try {
         // Statements that create commit by themselves, so each is safe to run again, and beside another deploy.
-        await driver.transaction(async (tx) => {
-          const ask: Ask = (sql) => driver.query(tx, sql)
-          await database.find(ask)
-          await ask(creating(nameNow()))
-          await checkColumns(ask)
-          if (filling !== undefined) await ask(filling(nameNow()))
-        })
+        await retryDeadlocks(() =>
+          driver.transaction(async (tx) => {
+            const ask: Ask = (sql) => driver.query(tx, sql)
+            await database.find(ask)
+            await ask(creating(nameNow()))
+            await checkColumns(ask)
+            if (filling === undefined || (await ask(filling.isDone(nameNow()))).rows.length > 0) return
+            await ask(filling.statement(nameNow()))
+          }),
+        )
       } catch (error) {
         throw unavailable(error, names)
       }
@@ -165,7 +169,7 @@ function namesIn(given: string): readonly [table: string, database: string | und
 }
 
 function unquoted(prefix: string): string {
-  return prefix.slice(1, -2)
+  return prefix.slice(1, -2).replaceAll('``', '`')
 }
 
 /** Text that no client converts: it is selected in hexadecimal digits. */
