@@ -1,0 +1,239 @@
+import { ddl, mysqlInbox } from 'tix-webhooks/mysql'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { orderCreated } from '../../../support/deliveries.js'
+import { testMysqlDatabase } from '../../../support/mysql-database.js'
+import { onMysql } from '../../../support/on-servers.js'
+import { endpoint } from '../../../support/postgres-endpoint.js'
+import { deferred, never } from '../../../support/promises.js'
+import { type AnyPool, MARIADB, MYSQL2, POOLS } from '../pools.js'
+
+const ONCE = { key: 'k', retainMs: 3_600_000 }
+const HANDLED = { status: 'handled' }
+const IN_FLIGHT = { status: 'in_flight' }
+const unexpected = (): Promise<never> => expect.fail('The work was called')
+
+interface Tx {
+  query(sql: string): Promise<unknown>
+}
+
+onMysql.each(POOLS)('the runs of an inbox over $name', ({ name, open }) => {
+  const database = testMysqlDatabase(
+    'CREATE TABLE effects (id VARCHAR(100) PRIMARY KEY)',
+    ...ddl.split(';\n').filter((statement) => statement.trim() !== ''),
+  )
+  const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
+  const insert = async (tx: unknown, id: string): Promise<void> =>
+    void (await (tx as Tx).query(`INSERT INTO effects VALUES ('${id}')`))
+
+  beforeEach(async () => {
+    for (const table of ['effects', 'tix_webhooks_inbox']) await database.query(`DELETE FROM ${table}`)
+  })
+
+  /** Begins a handler, and returns how to end it. */
+  async function begin(pool: AnyPool, key: string) {
+    const [entered, leave] = [deferred(), deferred()]
+    const ended = mysqlInbox(pool).once({ ...ONCE, key }, async (tx) => {
+      await insert(tx, key)
+      entered.resolve()
+      await leave.promise
+    })
+    await Promise.race([entered.promise, ended])
+    return { ended, leave: leave.resolve }
+  }
+
+  test.each(['READ COMMITTED', 'REPEATABLE READ'])(
+    'let no other delivery of the event wait: 24 on a pool of 4, at %s',
+    async (isolation) => {
+      const pool = open(database, { session: [`SET SESSION TRANSACTION ISOLATION LEVEL ${isolation}`] })
+      const inbox = mysqlInbox(pool)
+      const others = (): Promise<unknown[]> =>
+        Promise.all(Array.from({ length: 24 }, () => inbox.once(ONCE, unexpected)))
+      // A record that is past its retention, too, is there.
+      for (const round of ['absent', 'expired']) {
+        const { ended, leave } = await begin(pool, 'k')
+        expect(await others()).toEqual(Array(24).fill(IN_FLIGHT))
+        expect(await inbox.isHandled('k')).toBe(false)
+        leave()
+        expect(await ended).toEqual(HANDLED)
+        expect(await others()).toEqual(Array(24).fill({ status: 'duplicate' }))
+        if (round === 'expired') return
+        await database.query(
+          'UPDATE tix_webhooks_inbox SET expires_at = UTC_TIMESTAMP(6) - INTERVAL 1 SECOND',
+        )
+        await database.query('DELETE FROM effects')
+      }
+    },
+  )
+
+  test('let one of many at once run', async () => {
+    const inbox = mysqlInbox(open(database, { connectionLimit: 12 }))
+    for (let round = 0; round < 5; round++) {
+      const key = `race ${round}`
+      const all = await Promise.all(
+        Array.from({ length: 24 }, () => inbox.once({ ...ONCE, key }, (tx) => insert(tx, key))),
+      )
+      expect(all.filter(({ status }) => status === 'handled')).toHaveLength(1)
+      for (const { status } of all) expect(['handled', 'in_flight', 'duplicate']).toContain(status)
+    }
+    expect(await effects()).toHaveLength(5)
+  })
+
+  test('share a lock with few other events: one of the same slot is in flight, and is handled after it', async () => {
+    // CRC32 of both is 0x1a35 in its lower 16 bits, or what the search finds.
+    const { rows } = { rows: await database.query("SELECT CRC32('k') % 65536 AS slot") }
+    const [other] = await database.column(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
+       SELECT CONCAT('k', a.i * 1000 + b.i) FROM n AS a JOIN n AS b WHERE CRC32(CONCAT('k', a.i * 1000 + b.i)) % 65536 = ${rows[0]?.slot} LIMIT 1`,
+    )
+    const pool = open(database)
+    const { ended, leave } = await begin(pool, 'k')
+    const request = { ...ONCE, key: String(other) }
+    expect(await mysqlInbox(pool).once(request, unexpected)).toEqual(IN_FLIGHT)
+    leave()
+    await ended
+    expect(await mysqlInbox(pool).once(request, (tx) => insert(tx, 'other'))).toEqual(HANDLED)
+    expect(await effects()).toEqual(['k', 'other'])
+  })
+
+  test('end on the server if a handler sends nothing for longer than idleTimeoutSeconds', async () => {
+    const pool = open(database)
+    const inbox = mysqlInbox(pool, { idleTimeoutSeconds: 1 })
+    const waiting = deferred()
+    const once = inbox.once(ONCE, async (tx) => {
+      await insert(tx, 'lost')
+      waiting.resolve()
+      await never()
+    })
+    const ended = expect(once).rejects.toMatchObject({ code: 'store_unavailable' })
+    await waiting.promise
+    // The server has rolled back, and let the lock go.
+    let answer: { status: string }
+    do answer = await inbox.once(ONCE, (tx) => insert(tx, 'found'))
+    while (answer.status === 'in_flight')
+    expect(answer).toEqual(HANDLED)
+    await ended
+    expect(await effects()).toEqual(['found'])
+  })
+
+  test('that are given up with a statement that is stuck leave no session, no lock and no place in the pool', async () => {
+    const pool = open(database, { connectionLimit: 2 })
+    const asked = deferred()
+    let isFirst = true
+    const { send, reports } = await endpoint({
+      inbox: mysqlInbox(pool),
+      timeoutSeconds: 8,
+      maxRunSeconds: 0.3,
+      on: {
+        'order.created': async (event, { tx }) => {
+          await insert(tx, event.data.order.id)
+          if (!isFirst) return
+          isFirst = false
+          asked.resolve()
+          await (tx as unknown as Tx).query('SELECT SLEEP(100)')
+        },
+      },
+    })
+    const order = orderCreated({ id: 'stuck' })
+    const first = send(order)
+    await asked.promise
+    expect(await first).toMatchObject({ status: 503, outcome: 'timed_out' })
+    expect(reports.map(({ code }) => code)).toEqual(['given_up'])
+    const stuck =
+      "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP(100)%' AND DB = DATABASE()"
+    while ((await database.column(stuck))[0] !== 0);
+    while ((await send(order)).status !== 200);
+    expect(await effects()).toEqual(['stuck'])
+    // All places of the pool, at the same time, in no transaction.
+    const connections = [await pool.getConnection(), await pool.getConnection()]
+    for (const connection of connections) {
+      expect(
+        JSON.stringify(
+          await connection.query({ sql: 'SELECT CAST(@@autocommit + 0 AS CHAR) AS autocommit' }),
+        ),
+      ).toContain('"autocommit":"1"')
+      await connection.release()
+    }
+  })
+
+  test('that are given up are over for a handler that goes on', async () => {
+    const refused = deferred<unknown>()
+    let isFirst = true
+    const { send } = await endpoint({
+      inbox: mysqlInbox(open(database, { connectionLimit: 1 })),
+      timeoutSeconds: 5,
+      maxRunSeconds: 0.3,
+      on: {
+        'order.created': async (event, { tx }) => {
+          const wasFirst = isFirst
+          isFirst = false
+          try {
+            do await insert(tx, wasFirst ? `stray ${Math.random()}` : event.data.order.id)
+            while (wasFirst)
+          } catch (error) {
+            refused.resolve(error)
+            throw error
+          }
+        },
+      },
+    })
+    const order = orderCreated({ id: 'written' })
+    expect(await send(order)).toMatchObject({ status: 503, outcome: 'timed_out' })
+    while ((await send(order)).status !== 200);
+    expect(String(await refused.promise)).toMatch(/transaction of this delivery is over/)
+    expect(await effects()).toEqual(['written'])
+  })
+
+  test('name the pool that a handler waits for beside ctx.tx', async () => {
+    const pool = open(database, {
+      connectionLimit: 1,
+      more: name === 'mariadb' ? { acquireTimeout: 9_000 } : {},
+    })
+    const { send, reports } = await endpoint({
+      inbox: mysqlInbox(pool),
+      timeoutSeconds: 1,
+      maxRunSeconds: 2,
+      on: { 'order.created': () => pool.query('SELECT 1') },
+    })
+    expect((await send(orderCreated())).outcome).toBe('timed_out')
+    expect(reports[0]?.message).toMatch(
+      /The pool of the inbox has no idle connection \(1 waiting\).*Use ctx\.tx alone/,
+    )
+  })
+
+  test('end when their session is killed, and abort the signal', async () => {
+    const pool = open(database)
+    const aborted = deferred<AbortSignal>()
+    let isFirst = true
+    const { send } = await endpoint({
+      inbox: mysqlInbox(pool),
+      on: {
+        'order.created': async (event, { tx, signal }) => {
+          await insert(tx, event.data.order.id)
+          if (!isFirst) return
+          isFirst = false
+          signal.addEventListener('abort', () => aborted.resolve(signal))
+          await database.query(`KILL ${Number((tx as { threadId: number | null }).threadId)}`)
+          await aborted.promise
+        },
+      },
+    })
+    const order = orderCreated({ id: 'killed' })
+    expect((await send(order)).status).toBe(503)
+    expect((await aborted.promise).reason).toMatchObject({ code: 'store_unavailable' })
+    while ((await send(order)).status !== 200);
+    expect(await effects()).toEqual(['killed'])
+  })
+})
+
+describe('the connections of an inbox', () => {
+  const database = { url: 'mysql://root@127.0.0.1:1/none' }
+
+  test('are those of the pool of mysql2, of which mariadb says nothing', () => {
+    const [pool, other] = [MYSQL2.open(database, { connectionLimit: 7 }), MYSQL2.open(database)]
+    const { connections } = mysqlInbox(pool)
+    expect(connections).toEqual({ max: 7 })
+    expect(mysqlInbox(pool, { table: 'another' }).connections).toBe(connections)
+    expect(mysqlInbox(other).connections).not.toBe(connections)
+    expect(mysqlInbox(MARIADB.open(database)).connections).toBeUndefined()
+  })
+})
