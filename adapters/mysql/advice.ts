@@ -15,6 +15,8 @@ const LOCK_WAIT = 1205
 const NO_TABLE = 1146
 const NO_DATABASE = 1049
 const NO_SAVEPOINT = 1305
+/** Of mariadb. */
+const NO_CONNECTION = 45_028
 const FORBIDDEN: readonly number[] = [1044, 1142, 1143, 1227]
 
 const NOTHING_WRITTEN = 'Nothing was written, and the next delivery tries again.'
@@ -71,7 +73,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   ECONNREFUSED: NO_SERVER,
   ENOTFOUND: NO_SERVER,
   ETIMEDOUT: SLOW_CONNECTION,
-  45028: SLOW_CONNECTION,
+  [NO_CONNECTION]: SLOW_CONNECTION,
   ER_GET_CONNECTION_TIMEOUT: SLOW_CONNECTION,
   45027: CLOSED,
   P2028: `Prisma got no connection within maxWait (2 s by default), or ended the transaction at its own timeout (5 s by default), before the run was over: pass both to prisma.$transaction(work, { maxWait, timeout }), in milliseconds, and a timeout longer than maxRunSeconds. ${NOTHING_WRITTEN}`,
@@ -164,7 +166,9 @@ interface ServerError {
 /** The driver's error: some libraries wrap it, and put the statement into a message of their own. */
 function innermost(error: unknown): ServerError {
   let found: ServerError = prismasCause(error) ?? ((error ?? {}) as ServerError)
-  for (let depth = 0; found.errno === undefined && depth < MAX_DEPTH; depth++) {
+  // That of a pool of mariadb says only that there was no connection, and its cause why.
+  const isOuter = (): boolean => found.errno === undefined || found.errno === NO_CONNECTION
+  for (let depth = 0; isOuter() && depth < MAX_DEPTH; depth++) {
     const { cause, original, driverError } = found as Record<string, unknown>
     // The last two are the names of Sequelize and TypeORM.
     const inner = [cause, original, driverError].find((one) => one instanceof Object)

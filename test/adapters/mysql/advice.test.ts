@@ -113,6 +113,16 @@ describe('the advice on an error of MySQL', () => {
       SLOW,
     ],
     [
+      'a pool of mariadb that has no connection because of the password',
+      new Error('out', { cause: Object.assign(numbered(45028), { cause: numbered(1045, '28000') }) }),
+      /^The server refused the user or the password/,
+    ],
+    [
+      'a pool of mariadb that has no connection because of the server',
+      Object.assign(numbered(45028), { cause: fault({ errno: -111, code: 'ECONNREFUSED' }) }),
+      /^There is no server at the host and port/,
+    ],
+    [
       'a pool of mariadb that was ended',
       fault({ errno: 45027, sqlState: 'HY000', code: 'ER_POOL_ALREADY_CLOSED' }),
       CLOSED,

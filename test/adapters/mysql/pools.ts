@@ -1,6 +1,7 @@
 import * as mariadb from 'mariadb'
 import mysql from 'mysql2/promise'
 import { onTestFinished } from 'vitest'
+import type { TestMysqlDatabase } from '../../support/mysql-database.js'
 
 export interface OpenOptions {
   /** The most connections. Default 4. */
@@ -62,3 +63,22 @@ const mariadbClient: PoolClient = {
 /** The two clients whose pools a store takes. */
 export const POOLS: readonly PoolClient[] = [mysql2Client, mariadbClient]
 export const [MYSQL2, MARIADB] = [mysql2Client, mariadbClient]
+
+/**
+ * Resolves when a statement of the database that contains this text waits for a lock: it has been running for a while, as nothing else
+ * here does. The server's own list of waiting transactions is renewed only if nobody has read it for a while.
+ */
+export async function untilWaiting(database: TestMysqlDatabase, text: string): Promise<void> {
+  const running = async (): Promise<unknown[]> =>
+    database.column(
+      'SELECT ID FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND ID <> CONNECTION_ID() AND LOCATE(?, INFO) > 0',
+      [text],
+    )
+  for (;;) {
+    const before = await running()
+    if (before.length === 0) continue
+    await database.query('SELECT SLEEP(0.05)')
+    const after = await running()
+    if (before.some((id) => after.includes(id))) return
+  }
+}
