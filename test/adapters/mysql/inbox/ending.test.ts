@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { type TestMysqlConnection, testMysqlDatabase } from '../../../support/mysql-database.js'
 import { onMysql } from '../../../support/on-servers.js'
 import { deferred } from '../../../support/promises.js'
-import { type AnyPool, POOLS } from '../pools.js'
+import { type AnyPool, POOLS, untilWaiting } from '../pools.js'
 
 const ONCE = { key: 'k', retainMs: 3_600_000 }
 const HANDLED = { status: 'handled' }
@@ -104,9 +104,7 @@ onMysql.each(POOLS)('the transaction of an inbox over $name', ({ open }) => {
     await other.query('UPDATE contended SET n = 1 WHERE id = 2')
     await tx.query('UPDATE contended SET n = 1 WHERE id = 1')
     const waiting = other.query('UPDATE contended SET n = 1 WHERE id = 1')
-    const isWaiting =
-      "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT' AND trx_query LIKE 'UPDATE contended%'"
-    while ((await database.column(isWaiting))[0] !== 1);
+    await untilWaiting(database, 'UPDATE contended SET n = 1 WHERE id = 1')
     try {
       await tx.query('UPDATE contended SET n = 1 WHERE id = 2')
     } finally {
@@ -229,7 +227,7 @@ onMysql.each(POOLS)('the transaction of an inbox over $name', ({ open }) => {
       const connection = await pool.getConnection()
       try {
         const answer = (await connection.query({
-          sql: 'SELECT @@autocommit, @@wait_timeout, CONNECTION_ID(), (SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = CONNECTION_ID())',
+          sql: 'SELECT @@autocommit, @@wait_timeout, CONNECTION_ID()',
           rowsAsArray: true,
         })) as unknown[]
         const rows = (
