@@ -107,12 +107,9 @@ describe('mysqlInbox', () => {
   test('fits options that are written beside the call', () => {
     const options: WebhookOptions<unknown, PoolConnection> = { ...common, inbox: mysqlInbox(pool), on: {} }
     createReceiver(options)
+    const inbox = mysqlInbox(mariadbPool)
     // @ts-expect-error the handlers would get another library's transaction
-    const wrong: WebhookOptions<unknown, PoolConnection> = {
-      ...common,
-      inbox: mysqlInbox(mariadbPool),
-      on: {},
-    }
+    const wrong: WebhookOptions<unknown, PoolConnection> = { ...common, inbox, on: {} }
     void wrong
   })
 

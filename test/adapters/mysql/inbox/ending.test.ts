@@ -33,7 +33,7 @@ onMysql.each(POOLS)('the transaction of an inbox over $name', ({ open }) => {
   })
 
   const insert = (tx: unknown, id: string): Promise<unknown> =>
-    (tx as Tx).query(`INSERT INTO effects VALUES ('${id}')`)
+    (tx as unknown as Tx).query(`INSERT INTO effects VALUES ('${id}')`)
 
   const ENDS: readonly (readonly [string, () => void])[] = [
     ['returns', () => {}],
@@ -65,7 +65,7 @@ onMysql.each(POOLS)('the transaction of an inbox over $name', ({ open }) => {
       ]) {
         const once = inbox.once(ONCE, async (tx) => {
           await insert(tx, `before ${statement}`)
-          await (tx as Tx).query(statement)
+          await (tx as unknown as Tx).query(statement)
           await insert(tx, `after ${statement}`)
           end()
         })
@@ -89,7 +89,7 @@ onMysql.each(POOLS)('the transaction of an inbox over $name', ({ open }) => {
   test('that DDL has committed withdraws no record of another run', async () => {
     const inbox = mysqlInbox(open(database))
     const once = inbox.once(ONCE, async (tx) => {
-      await (tx as Tx).query('CREATE OR REPLACE VIEW seen AS SELECT 1 AS one')
+      await (tx as unknown as Tx).query('CREATE OR REPLACE VIEW seen AS SELECT 1 AS one')
       await database.query("UPDATE tix_webhooks_inbox SET run = 'of another'")
     })
     await expect(once).rejects.toMatchObject({ code: 'rolled_back' })
@@ -121,7 +121,7 @@ onMysql.each(POOLS)('the transaction of an inbox over $name', ({ open }) => {
     await using other = await database.connect()
     const once = inbox.once(ONCE, async (tx) => {
       await insert(tx, 'before')
-      const dead = deadlock(tx as Tx, other)
+      const dead = deadlock(tx as unknown as Tx, other)
       if (!isSwallowed) return dead
       await dead.catch(() => {})
       await insert(tx, 'after')
@@ -253,7 +253,7 @@ onMysql.each(POOLS)('the transaction of an inbox over $name', ({ open }) => {
         'its settings changed',
         (inbox, key) =>
           inbox.once({ ...ONCE, key }, async (tx) => {
-            await (tx as Tx).query('SET wait_timeout = 77')
+            await (tx as unknown as Tx).query('SET wait_timeout = 77')
           }),
       ],
       ['a look at a record', (inbox, key) => inbox.isHandled(key)],
@@ -266,7 +266,9 @@ onMysql.each(POOLS)('the transaction of an inbox over $name', ({ open }) => {
       const before = await stateOf(pool)
       expect(before.slice(0, 2)).toEqual([1, 4321])
       await inbox.once({ ...ONCE, key: null }, async (tx) => {
-        const answer = await (tx as Tx).query({ sql: 'SELECT @@autocommit AS a, @@wait_timeout AS b' })
+        const answer = await (tx as unknown as Tx).query({
+          sql: 'SELECT @@autocommit AS a, @@wait_timeout AS b',
+        })
         inside.push(
           JSON.stringify([answer].flat(2)[0], (_, value) =>
             typeof value === 'bigint' ? Number(value) : value,
