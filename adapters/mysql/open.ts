@@ -48,10 +48,9 @@ export function opener(
     failures === undefined
       ? 'NULL'
       : `(SELECT 1 + (state = 'parked') FROM ${failures.name} WHERE \`key\` = ${bytes(key)})`
-  /** The columns have names, because mariadb misreads one that is as long as a key makes it. */
   const looking = (key: string, run: string, failureKey: string): string => `
-    SELECT ${recordOf(key, `run = ${bytes(run)}`)} AS is_ours, ${recordOf(key, `expires_at > ${NOW}`)} AS is_live,
-      EXISTS (SELECT * FROM ${locks.name} WHERE ${isSlotOf(key)}) AS is_there, ${failureOf(failureKey)} AS failure`
+    SELECT ${recordOf(key, `run = ${bytes(run)}`)}, ${recordOf(key, `expires_at > ${NOW}`)},
+      EXISTS (SELECT * FROM ${locks.name} WHERE ${isSlotOf(key)}), ${failureOf(failureKey)}`
 
   async function record(
     ask: Ask,
@@ -72,7 +71,7 @@ export function opener(
   }
 
   async function failureWithoutRecord(ask: Ask, key: string): Promise<unknown> {
-    const [row] = (await ask(`SELECT ${failureOf(key)} AS failure`)).rows
+    const [row] = (await ask(`SELECT ${failureOf(key)}`)).rows
     return row?.[0]
   }
 

@@ -79,8 +79,8 @@ function beyond(than: '<' | '>', { atMs, key }: Position): string {
 }
 
 /**
- * Text and bytes in hexadecimal digits, which no client converts; a minus for none. With a short name, because mariadb misreads columns
- * whose names are longer than 250 bytes.
+ * Text and bytes in hexadecimal digits, which no client converts; a minus for none. With a short name: mariadb misreads the columns of rows
+ * that were sorted in a temporary table if a name has more than 250 bytes, and its error ends the process.
  */
 function values(...columns: readonly string[]): string {
   return `CONCAT_WS(',', ${columns.map((column) => `IFNULL(HEX(${column}), '-')`).join(', ')}) AS found_values`
