@@ -11,6 +11,8 @@ export interface TableNames {
 
 /** The numbers of the server's errors that are more than advice. */
 const DEADLOCK = 1213
+/** With `innodb_snapshot_isolation`, the default of newer versions of MariaDB: another transaction has changed a record since this one first read. */
+const CHANGED = 1020
 const LOCK_WAIT = 1205
 const NO_TABLE = 1146
 const NO_DATABASE = 1049
@@ -54,6 +56,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   [LOCK_WAIT]: ({ name }) =>
     `A lock was not free within innodb_lock_wait_timeout: does a migration, or a long transaction, hold ${name}? ${NOTHING_WRITTEN}`,
   [DEADLOCK]: `Transactions waited for each other again and again, and the server ended this one: lock rows in the same order everywhere. ${NOTHING_WRITTEN}`,
+  [CHANGED]: `Another transaction changed a record that this one was about to, as innodb_snapshot_isolation refuses. ${NOTHING_WRITTEN}`,
   1021: FULL,
   1114: FULL,
   1040: TOO_MANY,
@@ -67,7 +70,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   1317: TOO_SLOW,
   1969: TOO_SLOW,
   3024: TOO_SLOW,
-  1064: 'The server does not know this SQL: it must be MySQL 8.0, MariaDB 10.6, or newer.',
+  1064: 'The server does not know this SQL: it must be MySQL 8.0, MariaDB 10.6, or newer, and its sql_mode not ORACLE.',
   1153: 'The statement is larger than max_allowed_packet of the server: it must be more than twice as large as maxBodyBytes.',
   1665: 'The server cannot write with binlog_format = STATEMENT at this isolation level: set binlog_format to ROW or MIXED.',
   ECONNREFUSED: NO_SERVER,
@@ -91,9 +94,9 @@ export function unavailable(error: unknown, names: TableNames): StoreError {
   return new StoreError('store_unavailable', adviceFor(error, names), { cause: error })
 }
 
-/** Whether the server has rolled back the transaction because others waited for it too: it can be run again at once. */
-export function isDeadlock(error: unknown): boolean {
-  return numberOf(error) === DEADLOCK
+/** Whether the server has refused a conflict with another transaction: this one can be run again at once. */
+export function isConflict(error: unknown): boolean {
+  return [DEADLOCK, CHANGED].includes(numberOf(error))
 }
 
 /** Whether the transaction is no longer the one in which the savepoint was made. */

@@ -12,8 +12,8 @@ import {
   MAX_IDLE_SECONDS,
   sharedConnections,
 } from '../../src/internal.js'
+import { retryConflicts } from './conflicts.js'
 import { type Database, databaseOf } from './database.js'
-import { retryDeadlocks } from './deadlocks.js'
 import { driverOf, type TransactionOf } from './drivers/choose.js'
 import type { MysqlPool } from './drivers/connection.js'
 import type { Ask, MysqlDriver } from './drivers/driver.js'
@@ -189,7 +189,7 @@ function createInbox<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: AnyInboxOpt
   }
 
   function purgeRecords(limit: number): Promise<number> {
-    return retryDeadlocks(() => asking((ask) => records.purge(ask, limit)))
+    return retryConflicts(() => asking((ask) => records.purge(ask, limit)))
   }
 
   /** A transaction without a handler. */

@@ -1,6 +1,7 @@
 import type { Change } from '../../src/index.js'
 import { checkChanges, misread } from '../../src/internal.js'
 import { isForbidden, isMissing } from './advice.js'
+import { retryConflicts } from './conflicts.js'
 import type { Database } from './database.js'
 import type { Ask, CheckedDriver } from './drivers/driver.js'
 import { bytes, inMs, whole } from './sql.js'
@@ -101,11 +102,13 @@ export function newestTable(
 
     async purge(limit) {
       try {
-        return await use.transaction(async (tx) => {
-          const ask: Ask = (sql) => use.query(tx, sql)
-          await table.find(ask)
-          return table.purge(ask, limit)
-        })
+        return await retryConflicts(() =>
+          use.transaction(async (tx) => {
+            const ask: Ask = (sql) => use.query(tx, sql)
+            await table.find(ask)
+            return table.purge(ask, limit)
+          }),
+        )
       } catch (error) {
         // A version before this table has migrated the database.
         if (isMissing(error)) return 0

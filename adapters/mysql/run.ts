@@ -7,7 +7,7 @@ import {
 } from '../../src/index.js'
 import { tokenSource } from '../../src/internal.js'
 import { hasEnded, isAbout } from './advice.js'
-import { retryDeadlocks } from './deadlocks.js'
+import { retryConflicts } from './conflicts.js'
 import type { CheckedDriver, Ending } from './drivers/driver.js'
 import { type InboxTables, type Opening, opener, proofOf, withdrawing } from './open.js'
 import type { Table } from './table.js'
@@ -70,7 +70,7 @@ export function runnerOf<Tx>(
     }
 
     try {
-      const { status } = await retryDeadlocks(
+      const { status } = await retryConflicts(
         () => driver.transaction(inTransaction, endingOf, { idleMs, onMarkLost }),
         () => !hasBegun,
       )
@@ -79,7 +79,7 @@ export function runnerOf<Tx>(
       const hasEndedEarly = isMarkLost || (thrown === undefined && hasEnded(error))
       if (hasEndedEarly && key !== null && (await withdraw(key, run))) throw committedEarly(error)
       if (thrown !== undefined) throw thrown.error
-      if (hasEndedEarly) throw endedEarly(error)
+      if (hasEndedEarly) throw key === null ? endedSomehow(error) : endedEarly(error)
       const { unavailable } = failures !== undefined && isAbout(error, failures) ? failures : records
       if (failures !== undefined && !hasBegun && isAbout(error, failures)) {
         return { status: 'unusable', error: failures.unavailable(error) }
@@ -126,6 +126,15 @@ function endedEarly(cause: unknown): StoreError {
   return new StoreError(
     'rolled_back',
     'The database rolled back the transaction in the middle of the handler, which went on: after a deadlock (error 1213) or a time-out of a lock that it caught, or by a ROLLBACK. All that it wrote is rolled back, and the event runs again. Let such an error leave the handler.',
+    { cause },
+  )
+}
+
+/** An event without a key has no record that would tell. */
+function endedSomehow(cause: unknown): StoreError {
+  return new StoreError(
+    'rolled_back',
+    'The transaction of the inbox ended in the middle of the handler: rolled back, after a deadlock (error 1213) that it caught, or committed, by CREATE, ALTER, DROP, TRUNCATE or another statement that commits by itself. What it wrote after that is rolled back, and the event runs again. Let such an error leave the handler, and keep such statements out of it.',
     { cause },
   )
 }

@@ -10,8 +10,8 @@ import {
   misread,
 } from '../../src/internal.js'
 import { isOfOneRow } from './advice.js'
+import { retryConflicts } from './conflicts.js'
 import { checkAutocommit, databaseOf } from './database.js'
-import { retryDeadlocks } from './deadlocks.js'
 import { poolOf } from './drivers/choose.js'
 import type { MysqlPool } from './drivers/connection.js'
 import type { Answer, Ask, Row } from './drivers/driver.js'
@@ -72,7 +72,7 @@ function createStore(pool: MysqlPool, options: MysqlStoreOptions): MysqlStore {
   }
   let isChecked = false
 
-  const ask: Ask = (sql) => retryDeadlocks(() => (driver.ask as Ask)(sql))
+  const ask: Ask = (sql) => retryConflicts(() => (driver.ask as Ask)(sql))
 
   /** The statements, by the name of the table as it is known after the first question. */
   async function statements(): Promise<StoreStatements> {
@@ -85,7 +85,7 @@ function createStore(pool: MysqlPool, options: MysqlStoreOptions): MysqlStore {
   const { start, purge } = createPurger(deleteExpired, options.purgeEverySeconds)
 
   function deleteExpired(limit: number): Promise<number> {
-    return retryDeadlocks(() => inTransaction((asked) => table.purge(asked, limit))).catch(unavailable)
+    return retryConflicts(() => inTransaction((asked) => table.purge(asked, limit))).catch(unavailable)
   }
 
   function inTransaction<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
@@ -98,7 +98,7 @@ function createStore(pool: MysqlPool, options: MysqlStoreOptions): MysqlStore {
 
   /** For a write and the look at what it did, between which another call could change it. */
   const inOneTransaction = <T>(work: (ask: Ask) => Promise<T>): Promise<T> =>
-    retryDeadlocks(() => inTransaction(work))
+    retryConflicts(() => inTransaction(work))
 
   const burst = createBursts(LIMITS)
 

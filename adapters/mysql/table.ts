@@ -1,8 +1,8 @@
 import { StoreError } from '../../src/index.js'
 import { bytesIn } from '../../src/internal.js'
 import { type TableNames, unavailable } from './advice.js'
+import { retryConflicts } from './conflicts.js'
 import type { Database } from './database.js'
-import { retryDeadlocks } from './deadlocks.js'
 import type { Ask, CheckedDriver } from './drivers/driver.js'
 import { NOW, quote, text, whole } from './sql.js'
 
@@ -134,13 +134,13 @@ export function tableOf({
       await ask(
         `INSERT INTO ${nameNow()} (${listed}) SELECT ${listed} FROM ${nameNow()} LIMIT 0 ON DUPLICATE KEY UPDATE ${updates.join(', ') || `${quote(key)} = VALUES(${quote(key)})`}`,
       )
-      await ask(`DELETE FROM ${nameNow()} WHERE false`)
+      await ask(`DELETE FROM ${nameNow()} WHERE false LIMIT 0`)
     },
     unavailable: (error) => unavailable(error, names),
     async migrate(driver) {
       try {
         // Statements that create commit by themselves, so each is safe to run again, and beside another deploy.
-        await retryDeadlocks(() =>
+        await retryConflicts(() =>
           driver.transaction(async (tx) => {
             const ask: Ask = (sql) => driver.query(tx, sql)
             await database.find(ask)

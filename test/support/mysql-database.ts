@@ -17,7 +17,7 @@ export interface TestMysqlDatabase {
   connect(): Promise<TestMysqlConnection>
 }
 
-interface TestMysqlConnection extends AsyncDisposable {
+export interface TestMysqlConnection extends AsyncDisposable {
   query(sql: string): Promise<Record<string, unknown>[]>
 }
 

@@ -14,8 +14,8 @@ import {
   misread,
   sharedMap,
 } from '../../../src/internal.js'
+import { retryConflicts } from '../conflicts.js'
 import { type Database, databaseOf } from '../database.js'
-import { retryDeadlocks } from '../deadlocks.js'
 import { driverOf } from '../drivers/choose.js'
 import type { MysqlPool } from '../drivers/connection.js'
 import type { Ask, MysqlDriver, Row } from '../drivers/driver.js'
@@ -107,7 +107,7 @@ function createFailures<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: MysqlFai
   const table = failuresTable(databaseOf(pool), options.table ?? TABLE, retentionMs)
   const keep = keeper(driver, table)
   const purger = createPurger(
-    (limit) => retryDeadlocks(() => asking((ask) => table.purge(ask, limit))),
+    (limit) => retryConflicts(() => asking((ask) => table.purge(ask, limit))),
     options.purgeEverySeconds,
   )
 

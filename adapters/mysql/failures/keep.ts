@@ -1,6 +1,6 @@
 import type { FailedDelivery, FailureState } from '../../../src/index.js'
 import { keepInTurn, misread } from '../../../src/internal.js'
-import { retryDeadlocks } from '../deadlocks.js'
+import { retryConflicts } from '../conflicts.js'
 import type { Ask, CheckedDriver } from '../drivers/driver.js'
 import { checkSlots, isSlotOf } from '../locks.js'
 import type { InboxTables } from '../open.js'
@@ -45,7 +45,7 @@ export function keeper(
   }
 
   return keepInTurn((failed, inbox) =>
-    retryDeadlocks(() =>
+    retryConflicts(() =>
       driver.transaction(async (tx) => {
         const ask: Ask = (sql) => driver.query(tx, sql)
         await table.find(ask)

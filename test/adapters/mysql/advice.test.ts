@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isAbout, isDeadlock, isOfOneRow } from '../../../adapters/mysql/advice.js'
+import { isAbout, isConflict, isOfOneRow } from '../../../adapters/mysql/advice.js'
 import { databaseOf } from '../../../adapters/mysql/database.js'
 import { tableOf } from '../../../adapters/mysql/table.js'
 
@@ -159,8 +159,8 @@ describe('the advice on an error of MySQL', () => {
   test('knows a deadlock, also if it was wrapped', () => {
     const deadlock = numbered(1213, '40001')
     const wrapped = [deadlock, new Error('out', { cause: deadlock }), prismas('1213'), oldPrismas('1213')]
-    expect(wrapped.map(isDeadlock)).toEqual(wrapped.map(() => true))
-    expect([numbered(1205), fault({}), undefined].map(isDeadlock)).toEqual([false, false, false])
+    expect(wrapped.map(isConflict)).toEqual(wrapped.map(() => true))
+    expect([numbered(1205), fault({}), undefined].map(isConflict)).toEqual([false, false, false])
   })
 
   test.each<[string, Error, boolean]>([

@@ -1,14 +1,14 @@
-import { isDeadlock } from './advice.js'
+import { isConflict } from './advice.js'
 
 /** Beyond that, something waits for itself again and again. */
 const MOST_TRIES = 10
 
 /**
- * Deadlocks are ordinary: of concurrent writes of neighbouring keys, InnoDB rolls back one, which can be sent again at once.
+ * Conflicts are ordinary, above all deadlocks: of concurrent writes of neighbouring keys, InnoDB rolls back one, which can be sent again.
  *
  * @param canRetry whether all of it was rolled back, and may be run again
  */
-export async function retryDeadlocks<T>(
+export async function retryConflicts<T>(
   work: () => Promise<T>,
   canRetry: () => boolean = () => true,
 ): Promise<T> {
@@ -16,7 +16,7 @@ export async function retryDeadlocks<T>(
     try {
       return await work()
     } catch (error) {
-      if (!isDeadlock(error) || !canRetry() || tries === MOST_TRIES) throw error
+      if (!isConflict(error) || !canRetry() || tries === MOST_TRIES) throw error
     }
   }
 }
