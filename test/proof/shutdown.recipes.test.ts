@@ -9,7 +9,8 @@ import { bundle } from '../support/bundle.js'
 import { snippetsFolder, snippetsOf } from '../support/compile.js'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { listen } from '../support/http.js'
-import { onPostgres, postgresUrl, postgresVariables } from '../support/on-servers.js'
+import { testMysqlDatabase } from '../support/mysql-database.js'
+import { onMysql, onPostgres, postgresUrl, postgresVariables } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { deliver } from '../support/raw-bytes-harness.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
@@ -57,6 +58,18 @@ const BEFORE = `
     return signalled
   }`
 
+/** The lines of the other clients of the recipe of docs/production.md. */
+const MYSQL_POOLS = {
+  mysql2: {
+    imports: "import mysql from 'mysql2/promise'",
+    pool: 'mysql.createPool(String(process.env.MYSQL_DATABASE_URL))',
+  },
+  mariadb: {
+    imports: "import * as mariadb from 'mariadb'",
+    pool: "mariadb.createPool(String(process.env.MYSQL_DATABASE_URL).replace(/^mysql/, 'mariadb'))",
+  },
+}
+
 /** Every recipe with a shutdown, by its place: a whole file, or a snippet; and that of docs/production.md with the other clients. */
 function recipes(): Record<string, string> {
   const files = readdirSync(`${ROOT}examples`, { recursive: true, encoding: 'utf8' })
@@ -76,6 +89,13 @@ function recipes(): Record<string, string> {
     .replace("{ Pool } from 'pg'", "postgres from 'postgres'")
     .replace(/const pool = .*\npool\.on.*/, 'const pool = postgres(process.env.DATABASE_URL)')
     .replace('pool.end()', callOf('postgres.js').replace('sql', 'pool'))
+  for (const [client, create] of Object.entries(MYSQL_POOLS)) {
+    found[`${page}, ${client}`] = (found[page] ?? '')
+      .replace("import { Pool } from 'pg'", create.imports)
+      .replace(/const pool = .*\npool\.on.*/, `const pool = ${create.pool}`)
+      .replace("{ postgresInbox } from 'tix-webhooks/postgres'", "{ mysqlInbox } from 'tix-webhooks/mysql'")
+      .replace('postgresInbox(pool)', 'mysqlInbox(pool)')
+  }
   const withRedis = withPg
     .replace("{ Pool } from 'pg'", "{ Redis } from 'ioredis'")
     .replace(/const pool = .*\npool\.on/, 'const redis = new Redis(process.env.REDIS_URL)\nredis.on')
@@ -104,75 +124,79 @@ function callOf(client: string): string {
 }
 
 onPostgres('every recipe with a shutdown', () => {
-  const RECIPES = recipes()
-  const database = testDatabase()
-  let folder = ''
+  onMysql('of every server', () => {
+    const RECIPES = recipes()
+    const database = testDatabase()
+    const mysqlDatabase = testMysqlDatabase()
+    let folder = ''
 
-  beforeAll(async () => {
-    const { write, remove } = snippetsFolder()
-    const names = Object.keys(RECIPES)
-    const entries = names.map((name, index) => write(`recipe-${index}`, RECIPES[name] ?? ''))
-    const before = write('before', BEFORE)
-    const outdir = dirname(before)
-    await bundle(outdir, [before, ...entries], { splitting: true })
-    for (const [index, name] of names.entries()) {
-      const schema = `${database.schema}_${index}`
-      await database.query(`CREATE SCHEMA ${schema}`)
-      // It makes its tables by a command of its own.
-      if (name === 'examples/failures.ts') {
-        const orders = 'CREATE TABLE orders (id text PRIMARY KEY, total_cents integer NOT NULL)'
-        await database.query(`BEGIN; SET LOCAL search_path = ${schema}; ${ddl}; ${orders}; COMMIT`)
+    beforeAll(async () => {
+      const { write, remove } = snippetsFolder()
+      const names = Object.keys(RECIPES)
+      const entries = names.map((name, index) => write(`recipe-${index}`, RECIPES[name] ?? ''))
+      const before = write('before', BEFORE)
+      const outdir = dirname(before)
+      await bundle(outdir, [before, ...entries], { splitting: true })
+      for (const [index, name] of names.entries()) {
+        const schema = `${database.schema}_${index}`
+        await database.query(`CREATE SCHEMA ${schema}`)
+        // It makes its tables by a command of its own.
+        if (name === 'examples/failures.ts') {
+          const orders = 'CREATE TABLE orders (id text PRIMARY KEY, total_cents integer NOT NULL)'
+          await database.query(`BEGIN; SET LOCAL search_path = ${schema}; ${ddl}; ${orders}; COMMIT`)
+        }
       }
-    }
-    folder = outdir
-    return remove
-  })
+      folder = outdir
+      return remove
+    })
 
-  test('ends its process by itself, once the running handler has ended, whatever connections are open', async () => {
-    const redis = await startRedis()
-    // The collector of an example refuses what it is sent.
-    const other = await listen((_, response) => {
-      response.statusCode = 400
-      response.end('{}')
-    })
-    const ends = await Promise.all(
-      Object.entries(RECIPES).map(async ([name, recipe], index) => {
-        const own = name.endsWith(DOWN) ? await startRedis() : undefined
-        const options = `-c search_path=${database.schema}_${index}`
-        const child = spawn(
-          process.execPath,
-          ['--import', join(folder, 'before.mjs'), join(folder, `recipe-${index}.mjs`)],
-          {
-            stdio: ['ignore', 'pipe', 'pipe'],
-            env: {
-              PATH: process.env.PATH,
-              PORT: '0',
-              TIX_SIGNING_SECRET: SECRET,
-              REDIS_URL: (own ?? redis).url,
-              ...postgresSettings(options),
-              DATABASE_FILE: ':memory:',
-              OTEL_EXPORTER_OTLP_ENDPOINT: other.url,
-              FAILURES_TOKEN: 'x'.repeat(32),
+    test('ends its process by itself, once the running handler has ended, whatever connections are open', async () => {
+      const redis = await startRedis()
+      // The collector of an example refuses what it is sent.
+      const other = await listen((_, response) => {
+        response.statusCode = 400
+        response.end('{}')
+      })
+      const ends = await Promise.all(
+        Object.entries(RECIPES).map(async ([name, recipe], index) => {
+          const own = name.endsWith(DOWN) ? await startRedis() : undefined
+          const options = `-c search_path=${database.schema}_${index}`
+          const child = spawn(
+            process.execPath,
+            ['--import', join(folder, 'before.mjs'), join(folder, `recipe-${index}.mjs`)],
+            {
+              stdio: ['ignore', 'pipe', 'pipe'],
+              env: {
+                PATH: process.env.PATH,
+                PORT: '0',
+                TIX_SIGNING_SECRET: SECRET,
+                REDIS_URL: (own ?? redis).url,
+                ...postgresSettings(options),
+                MYSQL_DATABASE_URL: mysqlDatabase.url,
+                DATABASE_FILE: ':memory:',
+                OTEL_EXPORTER_OTLP_ENDPOINT: other.url,
+                FAILURES_TOKEN: 'x'.repeat(32),
+              },
             },
-          },
-        )
-        return [name, await play(child, recipe, own)]
-      }),
-    )
-    await other.close()
-    await redis.stop()
-    const expected = (name: string) => ({
-      answer: name.endsWith(DOWN)
-        ? '503 unavailable'
-        : name === 'examples/accounts.ts'
-          ? '401 unauthenticated' // Its table is empty.
-          : '200 handled',
-      code: 0,
-      signal: null,
+          )
+          return [name, await play(child, recipe, own)]
+        }),
+      )
+      await other.close()
+      await redis.stop()
+      const expected = (name: string) => ({
+        answer: name.endsWith(DOWN)
+          ? '503 unavailable'
+          : name === 'examples/accounts.ts'
+            ? '401 unauthenticated' // Its table is empty.
+            : '200 handled',
+        code: 0,
+        signal: null,
+      })
+      expect(Object.fromEntries(ends)).toEqual(
+        Object.fromEntries(Object.keys(RECIPES).map((name) => [name, expected(name)])),
+      )
     })
-    expect(Object.fromEntries(ends)).toEqual(
-      Object.fromEntries(Object.keys(RECIPES).map((name) => [name, expected(name)])),
-    )
   })
 })
 
