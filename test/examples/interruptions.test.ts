@@ -123,6 +123,7 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   'has its workers in the same process: queues.test.ts and reseller.test.ts kill it': [
     ...['bullmq', 'graphile-worker', 'reseller/service'],
   ],
+  'is interrupted as an inbox of its client: proof/interruptions.clients.test.ts': ['mysql'],
   'is of handlers that fail: failures.test.ts': ['failures'],
   'is of an outage of days: reconcile.test.ts': ['reconcile'],
   'is the sandbox in one process': ['demo'],
