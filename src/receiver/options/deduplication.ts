@@ -161,9 +161,7 @@ function checkedStore(store: unknown): IdempotencyStore {
 function checkedInbox(inbox: unknown): Inbox<unknown> {
   if (!isInbox(inbox)) {
     if (typeof (inbox as IdempotencyStore | null | undefined)?.claim === 'function') {
-      throw new TypeError(
-        'inbox is a store: pass it as store. An inbox is made by postgresInbox, mysqlInbox or sqliteInbox.',
-      )
+      throw new TypeError('inbox is a store: pass it as store, or an Inbox, such as postgresInbox(pool).')
     }
     throw new TypeError('inbox must be an Inbox, such as postgresInbox(pool), not a pool or a database.')
   }
