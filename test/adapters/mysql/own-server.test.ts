@@ -144,27 +144,25 @@ onOwnMysql('a server of its own', () => {
 
     test('check rejects where there is no table, no server, and for a wrong password', async () => {
       const url = new URL(at.url)
-      const soon = { more: name === 'mariadb' ? { acquireTimeout: 300 } : {} }
+      const soon = { more: name === 'mariadb' ? { acquireTimeout: 150 } : {} }
+      const expectAll = (pool: AnyPool, message: RegExp) =>
+        Promise.all(allOf(pool).map((one) => expect(one.check()).rejects.toMatchObject(unavailable(message))))
       url.pathname = '/mysql'
-      for (const one of allOf(open({ url: url.href }, soon))) {
-        await expect(one.check()).rejects.toMatchObject(
-          unavailable(/^The table `mysql`\.`tix_webhooks\w*` is missing: run \w+\.migrate\(\)/),
-        )
-      }
+      await expectAll(
+        open({ url: url.href }),
+        /^The table `mysql`\.`tix_webhooks\w*` is missing: run \w+\.migrate\(\)/,
+      )
       url.username = 'root'
       url.password = 'hunter2'
-      for (const one of allOf(open({ url: url.href }, soon))) {
-        await expect(one.check()).rejects.toMatchObject(
-          unavailable(/^The server refused the user or the password of the connection/),
-        )
-      }
+      await expectAll(
+        open({ url: url.href }, soon),
+        /^The server refused the user or the password of the connection/,
+      )
       url.port = String(await freePort())
-      const none = open({ url: url.href }, soon)
-      for (const one of allOf(none)) {
-        await expect(one.check()).rejects.toMatchObject(
-          unavailable(/^There is no server at the host and port of the connection/),
-        )
-      }
+      await expectAll(
+        open({ url: url.href }, soon),
+        /^There is no server at the host and port of the connection/,
+      )
     })
 
     test('a pool without autocommit is refused by the store, and no matter to the others', async () => {
@@ -209,7 +207,7 @@ onOwnMysql('a server of its own', () => {
       expect((await failures.get('test/order.created/ord_1'))?.rawBody).toHaveLength(20_000)
     })
 
-    // As it is set here, the server rolls back all of the transaction.
+    // As it is set here, the server rolls back all of the transaction, as soon as it would wait.
     test.each([true, false])(
       'a lock that is not free in time is never acknowledged: swallowed %s',
       async (isSwallowed) => {
@@ -217,7 +215,7 @@ onOwnMysql('a server of its own', () => {
         onTestFinished(() => other.end())
         await other.query('START TRANSACTION')
         await other.query('SELECT * FROM contended FOR UPDATE')
-        const inbox = mysqlInbox(open(at, { session: ['SET innodb_lock_wait_timeout = 1'] }))
+        const inbox = mysqlInbox(open(at, { session: ['SET innodb_lock_wait_timeout = 0'] }))
         const once = inbox.once(ONCE, async (tx) => {
           const query = (sql: string): Promise<unknown> =>
             (tx as { query(sql: string): Promise<unknown> }).query(sql)
@@ -233,7 +231,7 @@ onOwnMysql('a server of its own', () => {
     )
 
     test('a row that a migration holds is named when it is not free in time', async () => {
-      const store = mysqlStore(open(at, { session: ['SET innodb_lock_wait_timeout = 1'] }))
+      const store = mysqlStore(open(at, { session: ['SET innodb_lock_wait_timeout = 0'] }))
       await store.claim(CLAIM)
       const other = await createConnection(at.url)
       onTestFinished(() => other.end())
@@ -243,18 +241,24 @@ onOwnMysql('a server of its own', () => {
         unavailable(/^A lock was not free within innodb_lock_wait_timeout: .*hold `app`\.`tix_webhooks`/),
       )
     })
+  })
 
-    test('a server that was restarted is used again', async () => {
+  test('a server that was restarted is used again, over both clients', async () => {
+    const pools = POOLS.map(({ name, open }) => {
       const pool = open(at)
-      const [store, inbox] = [mysqlStore(pool), mysqlInbox(pool)]
+      return { name, store: mysqlStore(pool), inbox: mysqlInbox(pool) }
+    })
+    for (const { store, inbox } of pools) {
       await store.check()
       await inbox.check()
-      await server.restart('SIGKILL')
+    }
+    await server.restart('SIGKILL')
+    for (const { name, store, inbox } of pools) {
       // The connections of the pool are gone, which it may learn only by their use.
       await vi.waitFor(() => store.check(), { timeout: 5_000 })
       await vi.waitFor(() => inbox.check(), { timeout: 5_000 })
-      expect(await store.claim(CLAIM)).toEqual({ status: 'claimed', attempt: 1 })
-      expect(await inbox.once(ONCE, async () => {})).toEqual({ status: 'handled' })
-    })
+      expect(await store.claim({ ...CLAIM, key: name })).toEqual({ status: 'claimed', attempt: 1 })
+      expect(await inbox.once({ ...ONCE, key: name }, async () => {})).toEqual({ status: 'handled' })
+    }
   })
 })

@@ -1,6 +1,6 @@
 import { Discard, type JoinedInbox } from 'tix-webhooks'
 import { ddl, mysqlFailures, mysqlInbox } from 'tix-webhooks/mysql'
-import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { failedDelivery } from '../../../support/failed-deliveries.js'
 import { MYSQL_INBOX_CLIENTS } from '../../../support/mysql-clients.js'
 import { testMysqlDatabase } from '../../../support/mysql-database.js'
@@ -22,7 +22,7 @@ function joinedOf<Tx>(joined: JoinedInbox<Tx> | undefined): JoinedInbox<Tx> {
   return joined
 }
 
-onMysql.each(MYSQL_INBOX_CLIENTS)('an inbox joined with failures over $name', (library) => {
+onMysql('an inbox joined with failures', () => {
   const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(50))', ...DDL)
 
   /** The effects, records and failures. */
@@ -33,180 +33,183 @@ onMysql.each(MYSQL_INBOX_CLIENTS)('an inbox joined with failures over $name', (l
   }
 
   beforeEach(async () => {
-    for (const table of ['effects', 'tix_webhooks_inbox', 'tix_webhooks_failures'])
+    for (const table of [
+      'effects',
+      'tix_webhooks_inbox',
+      'tix_webhooks_inbox_newest',
+      'tix_webhooks_failures',
+    ])
       await database.query(`DELETE FROM ${table}`)
   })
 
-  function open(url = database.url) {
-    const client = library.open({ ...database, url })
-    const [inbox, failures] = [client.inbox(), client.failures()]
-    const joined = joinedOf(inbox.joinFailures?.(failures))
-    const effect = async (tx: unknown) => void (await client.run(tx, "INSERT INTO effects VALUES ('one')"))
-    return { client, inbox, failures, joined, effect }
-  }
-
-  test('removes the failure of what it commits, and nothing else', async () => {
-    const { failures, joined, effect } = open()
-    await failures.keep(failedDelivery({ key: 'test/other' }))
-    for (const runsParked of [false, true]) {
-      expect(await joined.keep(failed)).toBe('failing')
-      const broken = joined.once(REQUEST, async (tx) => {
-        await effect(tx)
-        throw new Error('the bug')
-      })
-      await expect(broken).rejects.toThrow('the bug')
-      expect(await state()).toEqual({ effects: 0, records: 0, failures: 2 })
-      expect(await joined.once({ ...REQUEST, runsParked }, effect)).toEqual(HANDLED)
-      expect(await state()).toEqual({ effects: 1, records: 1, failures: 1 })
-      expect(await joined.once(REQUEST, unexpected)).toEqual(DUPLICATE)
-      expect(await joined.keep(failed)).toBe('handled')
-      expect(await failures.get(KEY)).toBeUndefined()
-      for (const table of ['effects', 'tix_webhooks_inbox']) await database.query(`DELETE FROM ${table}`)
+  describe.each(MYSQL_INBOX_CLIENTS)('over $name', (library) => {
+    function open(url = database.url) {
+      const client = library.open({ ...database, url })
+      const [inbox, failures] = [client.inbox(), client.failures()]
+      const joined = joinedOf(inbox.joinFailures?.(failures))
+      const effect = async (tx: unknown) => void (await client.run(tx, "INSERT INTO effects VALUES ('one')"))
+      return { client, inbox, failures, joined, effect }
     }
-    // An event that has no key has a failure all the same.
-    const request = { ...REQUEST, key: null, failureKey: 'test/sha256:0' }
-    await joined.keep(failedDelivery({ key: request.failureKey }))
-    expect(await joined.once(request, effect)).toEqual(HANDLED)
-    expect(await state()).toEqual({ effects: 1, records: 0, failures: 1 })
-  })
 
-  test('runs nothing that is parked, but for a replay', async () => {
-    const { joined, effect } = open()
-    expect(await joined.keep(parking)).toBe('parked')
-    for (const request of [REQUEST, { ...REQUEST, key: null }]) {
-      expect(await joined.once(request, unexpected)).toEqual({ status: 'parked' })
-    }
-    expect(await state()).toEqual({ effects: 0, records: 0, failures: 1 })
-    expect(await joined.once({ ...REQUEST, runsParked: true }, effect)).toEqual(HANDLED)
-    expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
-  })
-
-  test.each([
-    ['with a key', REQUEST, 1],
-    ['without one', { ...REQUEST, key: null }, 0],
-  ])(
-    'removes the failure of what is discarded %s, also if it has been parked meanwhile',
-    async (_, request, records) => {
+    test('removes the failure of what it commits, and nothing else', async () => {
       const { failures, joined, effect } = open()
-      const once = joined.once(request, async (tx) => {
+      await failures.keep(failedDelivery({ key: 'test/other' }))
+      for (const runsParked of [false, true]) {
+        expect(await joined.keep(failed)).toBe('failing')
+        const broken = joined.once(REQUEST, async (tx) => {
+          await effect(tx)
+          throw new Error('the bug')
+        })
+        await expect(broken).rejects.toThrow('the bug')
+        expect(await state()).toEqual({ effects: 0, records: 0, failures: 2 })
+        expect(await joined.once({ ...REQUEST, runsParked }, effect)).toEqual(HANDLED)
+        expect(await state()).toEqual({ effects: 1, records: 1, failures: 1 })
+        expect(await joined.once(REQUEST, unexpected)).toEqual(DUPLICATE)
+        expect(await joined.keep(failed)).toBe('handled')
+        expect(await failures.get(KEY)).toBeUndefined()
+        for (const table of ['effects', 'tix_webhooks_inbox']) await database.query(`DELETE FROM ${table}`)
+      }
+      // An event that has no key has a failure all the same.
+      const request = { ...REQUEST, key: null, failureKey: 'test/sha256:0' }
+      await joined.keep(failedDelivery({ key: request.failureKey }))
+      expect(await joined.once(request, effect)).toEqual(HANDLED)
+      expect(await state()).toEqual({ effects: 1, records: 0, failures: 1 })
+    })
+
+    test('runs nothing that is parked, but for a replay', async () => {
+      const { joined, effect } = open()
+      expect(await joined.keep(parking)).toBe('parked')
+      for (const request of [REQUEST, { ...REQUEST, key: null }]) {
+        expect(await joined.once(request, unexpected)).toEqual({ status: 'parked' })
+      }
+      expect(await state()).toEqual({ effects: 0, records: 0, failures: 1 })
+      expect(await joined.once({ ...REQUEST, runsParked: true }, effect)).toEqual(HANDLED)
+      expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
+    })
+
+    test.each([
+      ['with a key', REQUEST, 1],
+      ['without one', { ...REQUEST, key: null }, 0],
+    ])(
+      'removes the failure of what is discarded %s, also if it has been parked meanwhile',
+      async (_, request, records) => {
+        const { failures, joined, effect } = open()
+        const once = joined.once(request, async (tx) => {
+          await effect(tx)
+          await failures.keep(parking)
+          throw new Discard('never')
+        })
+        expect(await once).toEqual({ status: 'discarded' })
+        expect(await state()).toEqual({ effects: 0, records, failures: 0 })
+      },
+    )
+
+    test('keeps none of an event that runs, and one again when its record is past its retention', async () => {
+      const { failures, joined, effect } = open()
+      const once = joined.once(REQUEST, async (tx) => {
+        expect(await joined.keep(failed)).toBe('in_flight')
+        expect(await failures.get(KEY)).toBeUndefined()
         await effect(tx)
-        await failures.keep(parking)
-        throw new Discard('never')
       })
-      expect(await once).toEqual({ status: 'discarded' })
-      expect(await state()).toEqual({ effects: 0, records, failures: 0 })
-    },
-  )
-
-  test('keeps none of an event that runs, and one again when its record is past its retention', async () => {
-    const { failures, joined, effect } = open()
-    const once = joined.once(REQUEST, async (tx) => {
-      expect(await joined.keep(failed)).toBe('in_flight')
-      expect(await failures.get(KEY)).toBeUndefined()
-      await effect(tx)
+      expect(await once).toEqual(HANDLED)
+      expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
+      await database.query('UPDATE tix_webhooks_inbox SET expires_at = UTC_TIMESTAMP(6) - INTERVAL 1 SECOND')
+      expect(await joined.keep(failed)).toBe('failing')
     })
-    expect(await once).toEqual(HANDLED)
-    expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
-    await database.query('UPDATE tix_webhooks_inbox SET expires_at = UTC_TIMESTAMP(6) - INTERVAL 1 SECOND')
-    expect(await joined.keep(failed)).toBe('failing')
-  })
 
-  test('keeps and runs nothing while another failure of the event is being kept', async () => {
-    const { joined, effect } = open()
-    await joined.keep(failed)
-    await using other = await database.connect()
-    await other.query('START TRANSACTION')
-    await other.query('UPDATE tix_webhooks_failures SET attempts = 5')
-    // It holds the lock of the event, and waits for the failure.
-    const keeping = joined.keep(failed)
-    await untilWaiting(database, 'raw_body')
-    // In one process, one is kept after the other.
-    const another = open()
-    expect(await another.joined.keep(failed)).toBe('in_flight')
-    expect(await another.joined.once(REQUEST, unexpected)).toEqual({ status: 'in_flight' })
-    await other.query('COMMIT')
-    expect(await keeping).toBe('failing')
-    expect(await database.column('SELECT attempts FROM tix_webhooks_failures')).toEqual([6])
-    expect(await joined.once(REQUEST, effect)).toEqual(HANDLED)
-    expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
-  })
-
-  test('removes nothing if the handler has lost the transaction', async () => {
-    const { client, joined, effect } = open()
-    await joined.keep(failed)
-    const once = joined.once(REQUEST, async (tx) => {
-      await effect(tx)
-      await client.run(tx, 'KILL CONNECTION_ID()').catch(() => {})
+    test('keeps and runs nothing while another failure of the event is being kept', async () => {
+      const { joined, effect } = open()
+      await joined.keep(failed)
+      await using other = await database.connect()
+      await other.query('START TRANSACTION')
+      await other.query('UPDATE tix_webhooks_failures SET attempts = 5')
+      // It holds the lock of the event, and waits for the failure.
+      const keeping = joined.keep(failed)
+      await untilWaiting(database, 'raw_body')
+      // In one process, one is kept after the other.
+      const another = open()
+      expect(await another.joined.keep(failed)).toBe('in_flight')
+      expect(await another.joined.once(REQUEST, unexpected)).toEqual({ status: 'in_flight' })
+      await other.query('COMMIT')
+      expect(await keeping).toBe('failing')
+      expect(await database.column('SELECT attempts FROM tix_webhooks_failures')).toEqual([6])
+      expect(await joined.once(REQUEST, effect)).toEqual(HANDLED)
+      expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
     })
-    await expect(once).rejects.toMatchObject({})
-    await vi.waitFor(async () => expect(await state()).toEqual({ effects: 0, records: 0, failures: 1 }))
-  })
 
-  test('remembers changes for seven days longer than failures', async () => {
-    const { inbox, joined } = open()
-    await joined.once(REQUEST, async (tx) => {
-      await inbox.isNewest(tx, { subject: 'show', at: '2026-11-24T10:00:00Z' })
+    test('removes nothing if the handler has lost the transaction', async () => {
+      const { client, joined, effect } = open()
+      await joined.keep(failed)
+      const once = joined.once(REQUEST, async (tx) => {
+        await effect(tx)
+        await client.run(tx, 'KILL CONNECTION_ID()').catch(() => {})
+      })
+      await expect(once).rejects.toMatchObject({})
+      await vi.waitFor(async () => expect(await state()).toEqual({ effects: 0, records: 0, failures: 1 }))
     })
-    const seconds = await database.column(
-      'SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), expires_at) FROM tix_webhooks_inbox_newest',
-    )
-    expect(seconds.map((value) => Math.round(Number(value) / 86_400))).toEqual([37])
+
+    test('remembers changes for seven days longer than failures', async () => {
+      const { inbox, joined } = open()
+      await joined.once(REQUEST, async (tx) => {
+        await inbox.isNewest(tx, { subject: 'show', at: '2026-11-24T10:00:00Z' })
+      })
+      const seconds = await database.column(
+        'SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), expires_at) FROM tix_webhooks_inbox_newest',
+      )
+      expect(seconds.map((value) => Math.round(Number(value) / 86_400))).toEqual([37])
+    })
+
+    test('names the table that is missing, or to which it has no rights, and runs as without failures', async () => {
+      const user = `u${Math.random().toString(36).slice(2)}`
+      await database.query(`CREATE USER ${user} IDENTIFIED BY 'hunter2'`)
+      onTestFinished(async () => void (await database.query(`DROP USER ${user}`)))
+      for (const table of ['effects', 'tix_webhooks_inbox', 'tix_webhooks_inbox_locks']) {
+        await database.query(`GRANT ALL ON ${table} TO ${user}`)
+      }
+      const url = new URL(database.url)
+      url.username = user
+      url.password = 'hunter2'
+      const noRights = {
+        code: 'store_unavailable',
+        message: expect.stringMatching(
+          /has no rights on .*`tix_webhooks_failures`: .*SELECT, INSERT, UPDATE and DELETE/,
+        ),
+      }
+      const { failures, joined, effect } = open(url.href)
+      const report = vi.fn()
+      expect(await joined.once({ ...REQUEST, key: 'n/no-rights', report }, effect)).toEqual(HANDLED)
+      expect(await joined.once({ ...REQUEST, key: 'n/no-rights', report }, unexpected)).toEqual(DUPLICATE)
+      expect(report).toHaveBeenCalledWith(expect.objectContaining(noRights))
+      await expect(failures.check()).rejects.toMatchObject(noRights)
+      await expect(joined.keep(failed)).rejects.toMatchObject(noRights)
+
+      await database.query('ALTER TABLE tix_webhooks_failures RENAME TO moved')
+      onTestFinished(
+        async () => void (await database.query('ALTER TABLE moved RENAME TO tix_webhooks_failures')),
+      )
+      const missing = {
+        code: 'store_unavailable',
+        message: expect.stringMatching(
+          /^The table .*`tix_webhooks_failures` is missing: run failures\.migrate\(\)/,
+        ),
+      }
+      const other = open()
+      report.mockClear()
+      expect(await other.joined.once({ ...REQUEST, key: 'n/missing', report }, other.effect)).toEqual(HANDLED)
+      expect(report.mock.calls).toEqual([[expect.objectContaining(missing)]])
+      for (const call of [
+        () => other.joined.keep(failed),
+        () => other.failures.check(),
+        () => other.failures.list(),
+        () => other.failures.groups(),
+        () => other.failures.count(),
+      ]) {
+        await expect(call()).rejects.toMatchObject(missing)
+      }
+    })
   })
 
-  test('names the table that is missing, or to which it has no rights, and runs as without failures', async () => {
-    const user = `u${Math.random().toString(36).slice(2)}`
-    await database.query(`CREATE USER ${user} IDENTIFIED BY 'hunter2'`)
-    onTestFinished(async () => void (await database.query(`DROP USER ${user}`)))
-    for (const table of ['effects', 'tix_webhooks_inbox', 'tix_webhooks_inbox_locks']) {
-      await database.query(`GRANT ALL ON ${table} TO ${user}`)
-    }
-    const url = new URL(database.url)
-    url.username = user
-    url.password = 'hunter2'
-    const noRights = {
-      code: 'store_unavailable',
-      message: expect.stringMatching(
-        /has no rights on .*`tix_webhooks_failures`: .*SELECT, INSERT, UPDATE and DELETE/,
-      ),
-    }
-    const { failures, joined, effect } = open(url.href)
-    const report = vi.fn()
-    expect(await joined.once({ ...REQUEST, key: 'n/no-rights', report }, effect)).toEqual(HANDLED)
-    expect(await joined.once({ ...REQUEST, key: 'n/no-rights', report }, unexpected)).toEqual(DUPLICATE)
-    expect(report).toHaveBeenCalledWith(expect.objectContaining(noRights))
-    await expect(failures.check()).rejects.toMatchObject(noRights)
-    await expect(joined.keep(failed)).rejects.toMatchObject(noRights)
-
-    await database.query('ALTER TABLE tix_webhooks_failures RENAME TO moved')
-    onTestFinished(
-      async () => void (await database.query('ALTER TABLE moved RENAME TO tix_webhooks_failures')),
-    )
-    const missing = {
-      code: 'store_unavailable',
-      message: expect.stringMatching(
-        /^The table .*`tix_webhooks_failures` is missing: run failures\.migrate\(\)/,
-      ),
-    }
-    const other = open()
-    report.mockClear()
-    expect(await other.joined.once({ ...REQUEST, key: 'n/missing', report }, other.effect)).toEqual(HANDLED)
-    expect(report.mock.calls).toEqual([[expect.objectContaining(missing)]])
-    for (const call of [
-      () => other.joined.keep(failed),
-      () => other.failures.check(),
-      () => other.failures.list(),
-      () => other.failures.groups(),
-      () => other.failures.count(),
-    ]) {
-      await expect(call()).rejects.toMatchObject(missing)
-    }
-  })
-})
-
-onMysql('mysqlInbox', () => {
-  const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(50))', ...DDL)
-
-  test('joins only failures of its own pool', () => {
+  test('is joined only with failures of its own pool', () => {
     const [pool, other] = [MYSQL2.open(database), MARIADB.open(database)]
     const inbox = mysqlInbox(pool, { as: (connection) => connection })
     expect(inbox.joinFailures?.(mysqlFailures(pool))).toBeDefined()
@@ -216,7 +219,7 @@ onMysql('mysqlInbox', () => {
     expect(mysqlInbox(other).joinFailures?.(mysqlFailures(other))).toBeDefined()
   })
 
-  test('joins failures of another copy of the package', async () => {
+  test('is joined with failures of another copy of the package', async () => {
     const pool = MYSQL2.open(database)
     vi.resetModules()
     const copy = await import('tix-webhooks/mysql')

@@ -8,6 +8,7 @@ import mysql from 'mysql2/promise'
 import { Sequelize } from 'sequelize'
 import type { KeptFailures } from 'tix-webhooks'
 import {
+  ddl,
   type MysqlFailures,
   type MysqlInbox,
   type MysqlPool,
@@ -17,7 +18,7 @@ import {
   mysqlStore,
 } from 'tix-webhooks/mysql'
 import { DataSource } from 'typeorm'
-import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { snippetsFolder } from '../../../support/compile.js'
 import { orderCreated } from '../../../support/deliveries.js'
 import { createMariadb, createMysql2 } from '../../../support/mysql-clients.js'
@@ -192,11 +193,17 @@ const FACTORIES: Record<string, (pool: never, options?: object) => object> = {
   mysqlFailures,
 }
 
-onMysql.each(OBJECTS)('%s', (what, make) => {
-  const database = testMysqlDatabase('CREATE TABLE effects (id TEXT)')
+onMysql('an object of another library', () => {
+  const database = testMysqlDatabase(
+    'CREATE TABLE effects (id TEXT)',
+    ...ddl.split(';\n').filter((statement) => statement.trim() !== ''),
+  )
 
-  beforeEach(() => {
+  beforeEach(async () => {
     vi.stubEnv('DATABASE_URL', database.url)
+    for (const table of ['effects', 'tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_failures']) {
+      await database.query(`DELETE FROM ${table}`)
+    }
     return () => void vi.unstubAllEnvs()
   })
 
@@ -236,53 +243,55 @@ onMysql.each(OBJECTS)('%s', (what, make) => {
     }
   }
 
-  test('is refused by mysqlInbox, whose lines have an effect exactly once, or not at all', async () => {
-    const refused = await make(database.url)
-    const { made: inbox, given, message } = await runShown<MysqlInbox<never>>('mysqlInbox', refused)
-    expect(message).toContain(`This is ${what}. Instead: `)
-    await inbox.migrate()
-    const failures = mysqlFailures(given)
-    await failures.migrate()
-    const run = refused.run ?? byQuery
-    let isFailing = true
-    const { send } = await endpoint<never>({
-      inbox,
-      failures,
-      on: {
-        'order.created': async (event, { tx }) => {
-          await run?.(tx, `INSERT INTO effects VALUES ('${event.data.order.id}')`)
-          if (isFailing) throw new Error('later')
+  describe.each(OBJECTS)('%s', (what, make) => {
+    test('is refused by mysqlInbox, whose lines have an effect exactly once, or not at all', async () => {
+      const refused = await make(database.url)
+      const { made: inbox, given, message } = await runShown<MysqlInbox<never>>('mysqlInbox', refused)
+      expect(message).toContain(`This is ${what}. Instead: `)
+      await inbox.migrate()
+      const failures = mysqlFailures(given)
+      await failures.migrate()
+      const run = refused.run ?? byQuery
+      let isFailing = true
+      const { send } = await endpoint<never>({
+        inbox,
+        failures,
+        on: {
+          'order.created': async (event, { tx }) => {
+            await run?.(tx, `INSERT INTO effects VALUES ('${event.data.order.id}')`)
+            if (isFailing) throw new Error('later')
+          },
         },
-      },
+      })
+      const effects = () => database.column('SELECT id FROM effects')
+      const order = orderCreated({ id: 'once' })
+      expect((await send(order)).status).toBe(500)
+      expect([await effects(), (await failures.list()).length]).toEqual([[], 1])
+      isFailing = false
+      expect(await send(order)).toEqual(HANDLED)
+      expect((await send(order)).outcome).toBe('duplicate')
+      expect([await effects(), await failures.list()]).toEqual([['once'], []])
+      expect(await inbox.purge()).toBe(0)
     })
-    const effects = () => database.column('SELECT id FROM effects')
-    const order = orderCreated({ id: 'once' })
-    expect((await send(order)).status).toBe(500)
-    expect([await effects(), (await failures.list()).length]).toEqual([[], 1])
-    isFailing = false
-    expect(await send(order)).toEqual(HANDLED)
-    expect((await send(order)).outcome).toBe('duplicate')
-    expect([await effects(), await failures.list()]).toEqual([['once'], []])
-    expect(await inbox.purge()).toBe(0)
-  })
 
-  test('is refused by mysqlFailures, whose lines keep what failed', async () => {
-    const { made: failures } = await runShown<MysqlFailures & KeptFailures>(
-      'mysqlFailures',
-      await make(database.url),
-    )
-    await failures.migrate()
-    await failures.check()
-    expect(await failures.list()).toEqual([])
-  })
+    test('is refused by mysqlFailures, whose lines keep what failed', async () => {
+      const { made: failures } = await runShown<MysqlFailures & KeptFailures>(
+        'mysqlFailures',
+        await make(database.url),
+      )
+      await failures.migrate()
+      await failures.check()
+      expect(await failures.list()).toEqual([])
+    })
 
-  test('is refused by mysqlStore, whose lines handle an event once', async () => {
-    const { made: store } = await runShown<MysqlStore>('mysqlStore', await make(database.url))
-    await store.migrate()
-    const { send } = await endpoint({ store, on: { 'order.created': () => {} } })
-    const order = orderCreated()
-    expect(await send(order)).toEqual(HANDLED)
-    expect((await send(order)).outcome).toBe('duplicate')
+    test('is refused by mysqlStore, whose lines handle an event once', async () => {
+      const { made: store } = await runShown<MysqlStore>('mysqlStore', await make(database.url))
+      await store.migrate()
+      const { send } = await endpoint({ store, on: { 'order.created': () => {} } })
+      const order = orderCreated()
+      expect(await send(order)).toEqual(HANDLED)
+      expect((await send(order)).outcome).toBe('duplicate')
+    })
   })
 })
 
