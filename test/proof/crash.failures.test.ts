@@ -23,7 +23,6 @@ const CLIENTS: readonly [
   ['pg', onPostgres, openPostgres, AROUND],
   ['postgres.js', onPostgres, openPostgres, ['before COMMIT', 'after COMMIT']],
   ['mysql2', onMysql, openMysql, AROUND],
-  ['mariadb', onMysql, openMysql, AROUND],
 ]
 const FAILED = { status: 500, outcome: 'failed' }
 

@@ -13,8 +13,6 @@ const IN_TRANSACTION: readonly Mark[] = ['in the handler', 'after the effect', '
 const COMMITTING: Readonly<Record<string, readonly Mark[]>> = {
   pg: ['while COMMIT is under way', 'after COMMIT'],
   'postgres.js': ['after COMMIT'],
-  mysql2: ['while COMMIT is under way', 'after COMMIT'],
-  mariadb: ['while COMMIT is under way', 'after COMMIT'],
 }
 
 const SERVERS: readonly [
@@ -24,12 +22,12 @@ const SERVERS: readonly [
   clients: readonly string[],
 ][] = [
   ['Postgres', onPostgres, () => postgresPlace(postgresUrl()), ['pg', 'postgres.js']],
-  ['MySQL', onMysql, () => mysqlPlace(mysqlUrl()), ['mysql2', 'mariadb']],
+  ['MySQL', onMysql, () => mysqlPlace(mysqlUrl()), ['mysql2']],
 ]
 
 const apps = useApps()
 
-describe.each(SERVERS)('apps with an inbox on %s', (_name, on, open, clients) => {
+describe.each(SERVERS)('apps with an inbox on %s', (name, on, open, clients) => {
   on('on a real server', () => {
     let place: Place
     beforeAll(async () => {
@@ -87,7 +85,8 @@ describe.each(SERVERS)('apps with an inbox on %s', (_name, on, open, clients) =>
       return { ...report, violations: violations(plan.orders, await place.effects()) }
     }
 
-    test.each(clients)(
+    // On MySQL, crash.failures.test.ts kills apps at each of these marks.
+    test.runIf(name === 'Postgres').each(clients)(
       'on %s have each effect exactly once, however many of them are killed',
       async (client) => {
         const [undone, done] = [IN_TRANSACTION, COMMITTING[client] ?? []]
@@ -101,14 +100,18 @@ describe.each(SERVERS)('apps with an inbox on %s', (_name, on, open, clients) =>
       },
     )
 
-    test('would be seen to double effects, were the effect and the record not in one transaction', async () => {
-      const report = await stormOver('sql', clients[0] as string, {
-        orders: await newOrders(3),
-        undone: ['after the claim', 'after the effect', 'before completing'],
-        done: ['after completing'],
-        afterKill: place.expireLease,
-      })
-      expect(report.violations).toContainEqual(expect.stringMatching(/had [23] effects/))
-    })
+    // It tests the test, for which one server will do.
+    test.runIf(name === 'Postgres')(
+      'would be seen to double effects, were the effect and the record not in one transaction',
+      async () => {
+        const report = await stormOver('sql', clients[0] as string, {
+          orders: await newOrders(3),
+          undone: ['after the claim', 'after the effect', 'before completing'],
+          done: ['after completing'],
+          afterKill: place.expireLease,
+        })
+        expect(report.violations).toContainEqual(expect.stringMatching(/had [23] effects/))
+      },
+    )
   })
 })

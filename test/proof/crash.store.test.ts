@@ -40,7 +40,6 @@ const KINDS: readonly [client: string, on: typeof onRedis, program: Program, ope
   ['pg', onPostgres, 'sql', openPostgres],
   ['postgres.js', onPostgres, 'sql', openPostgres],
   ['mysql2', onMysql, 'sql', openMysql],
-  ['mariadb', onMysql, 'sql', openMysql],
 ]
 
 describe.each(KINDS)('apps with a store on %s', (client, on, program, open) => {

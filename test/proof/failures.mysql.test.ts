@@ -2,14 +2,12 @@ import { mysqlLedgerPlace } from '../support/failure-ledger/mysql-place.js'
 import { testLedger } from '../support/failure-ledger/sql-ledger.js'
 import { mysqlUrl, onMysql } from '../support/on-servers.js'
 
-const GUARDS = [
-  { guard: 'inbox', clients: ['mysql2', 'mariadb', 'mysql2'] },
-  { guard: 'store', clients: ['mariadb', 'mysql2', 'mariadb'] },
-] as const
-
-onMysql.each(GUARDS)('receivers with failures and the guard $guard on MySQL', (given) => {
+// With a store, the receiver does on MySQL what it does on Postgres, where that storm is played; here it is the locks of the inbox.
+onMysql('receivers with failures and an inbox on MySQL', () => {
   testLedger({
-    ...given,
+    guard: 'inbox',
+    isShort: true,
+    clients: ['mysql2', 'mariadb', 'mysql2'],
     url: mysqlUrl,
     openPlace: mysqlLedgerPlace,
     mark(url, place) {

@@ -4,5 +4,9 @@ import { mysqlPlace } from '../support/proof-places.js'
 import { testFaults } from '../support/sql-faults.js'
 
 onMysql('a receiver on MySQL survives', () => {
-  testFaults({ openPlace: () => mysqlPlace(mysqlUrl()), stores: MYSQL, inboxes: MYSQL_INBOXES })
+  testFaults({
+    openPlace: () => mysqlPlace(mysqlUrl()),
+    stores: { mysql2: MYSQL.mysql2 },
+    inboxes: { mysql2: MYSQL_INBOXES.mysql2 },
+  })
 })

@@ -62,11 +62,11 @@ const BEFORE = `
 const MYSQL_POOLS = {
   mysql2: {
     imports: "import mysql from 'mysql2/promise'",
-    pool: 'mysql.createPool(String(process.env.MYSQL_DATABASE_URL))',
+    pool: 'mysql.createPool(String(process.env.DATABASE_URL))',
   },
   mariadb: {
     imports: "import * as mariadb from 'mariadb'",
-    pool: "mariadb.createPool(String(process.env.MYSQL_DATABASE_URL).replace(/^mysql/, 'mariadb'))",
+    pool: "mariadb.createPool(String(process.env.DATABASE_URL).replace(/^mysql/, 'mariadb'))",
   },
 }
 
@@ -127,7 +127,10 @@ onPostgres('every recipe with a shutdown', () => {
   onMysql('of every server', () => {
     const RECIPES = recipes()
     const database = testDatabase()
-    const mysqlDatabase = testMysqlDatabase()
+    // One for each, as each has a schema of its own on Postgres.
+    const mysqlDatabases = Object.values(RECIPES).map((recipe) =>
+      recipe.includes('tix-webhooks/mysql') ? testMysqlDatabase() : undefined,
+    )
     let folder = ''
 
     beforeAll(async () => {
@@ -172,7 +175,7 @@ onPostgres('every recipe with a shutdown', () => {
                 TIX_SIGNING_SECRET: SECRET,
                 REDIS_URL: (own ?? redis).url,
                 ...postgresSettings(options),
-                MYSQL_DATABASE_URL: mysqlDatabase.url,
+                ...(mysqlDatabases[index] && { DATABASE_URL: mysqlDatabases[index].url }),
                 DATABASE_FILE: ':memory:',
                 OTEL_EXPORTER_OTLP_ENDPOINT: other.url,
                 FAILURES_TOKEN: 'x'.repeat(32),

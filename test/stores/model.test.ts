@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type OpenBackend, STORE_KINDS } from '../support/backends.js'
+import { isOfOneMysqlClient, type OpenBackend, STORE_KINDS } from '../support/backends.js'
+import { onMysql } from '../support/on-servers.js'
 import { createStoreModel, perform, type StoreAction, storeHistories } from '../support/store-model.js'
 
 const MINUTE = 60_000
@@ -17,7 +18,7 @@ function expectAlike(answer: unknown, expected: unknown, step: string): void {
   } else expect(answer, step).toEqual(expected)
 }
 
-for (const { name, describe, open } of STORE_KINDS) {
+for (const { name, describe, open } of STORE_KINDS.filter(isOfOneMysqlClient)) {
   describe(`${name}:`, () => {
     let backend: OpenBackend
     beforeAll(async () => {
@@ -46,7 +47,9 @@ for (const { name, describe, open } of STORE_KINDS) {
 
       // Minutes where the model has seconds: a machine that stalls must not end a lease.
       const terms = { leaseMs: [30 * MINUTE], retainMs: [1_000 * MINUTE] }
-      await fc.assert(fc.asyncProperty(storeHistories(terms, 60, MINUTE), agree), { numRuns: 60 })
+      await fc.assert(fc.asyncProperty(storeHistories(terms, 60, MINUTE), agree), {
+        numRuns: describe === onMysql ? 30 : 60,
+      })
     })
   })
 }

@@ -235,6 +235,10 @@ export const MYSQL_KINDS = [
   },
 ] as const
 
+/** The clients of MySQL send the same statements: what tests the SQL, and not the client, needs one of them. */
+export const isOfOneMysqlClient = ({ name }: { readonly name: string }): boolean =>
+  name !== 'mysqlStore on mariadb'
+
 /** Every store of ours, over every client library. */
 export const OWN_STORE_KINDS: readonly StoreKind<HandledStore>[] = [
   { name: 'memoryStore', describe, open: async () => ({ ...memoryBackend(), close: async () => {} }) },

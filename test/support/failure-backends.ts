@@ -1,5 +1,4 @@
-import { Kysely, MysqlDialect, PostgresDialect } from 'kysely'
-import { createPool } from 'mysql2'
+import { Kysely, PostgresDialect } from 'kysely'
 import { Pool } from 'pg'
 import postgres from 'postgres'
 import { type KeptFailures, memoryFailures } from 'tix-webhooks'
@@ -7,7 +6,7 @@ import { type MysqlFailures, mysqlFailures } from 'tix-webhooks/mysql'
 import { type PostgresFailures, postgresFailures } from 'tix-webhooks/postgres'
 import type { FailureHarness } from 'tix-webhooks/testing'
 import { describe } from 'vitest'
-import { createMariadb, createMysql2, kyselyMysqlDriver } from './mysql-clients.js'
+import { createMariadb, createMysql2 } from './mysql-clients.js'
 import { mysqlUrl, onMysql, onPostgres, postgresUrl } from './on-servers.js'
 import { kyselyDriver } from './postgres-clients.js'
 import { SQLITE_FAILURES } from './sqlite-failures.js'
@@ -80,16 +79,6 @@ async function openOnMariadb(): Promise<FailureBackend> {
   )
 }
 
-async function openOnMysqlKysely(): Promise<FailureBackend> {
-  const connect = () => {
-    const pool = createPool({ uri: mysqlUrl(), connectionLimit: 4 })
-    return { pool, end: () => pool.promise().end() }
-  }
-  return sqlBackend(connect, ({ pool }) =>
-    mysqlFailures(kyselyMysqlDriver(new Kysely({ dialect: new MysqlDialect({ pool }) })), { table }),
-  )
-}
-
 const table = `failures_${process.pid}_${Date.now().toString(36)}`
 const newPool = (): Pool => new Pool({ connectionString: postgresUrl(), max: 4 })
 
@@ -122,5 +111,4 @@ export const FAILURE_KINDS: readonly FailureKind[] = [
   { name: 'postgresFailures on Kysely', describe: onPostgres, open: openOnKysely },
   { name: 'mysqlFailures on mysql2', describe: onMysql, open: openOnMysql2 },
   { name: 'mysqlFailures on mariadb', describe: onMysql, open: openOnMariadb },
-  { name: 'mysqlFailures on Kysely', describe: onMysql, open: openOnMysqlKysely },
 ]

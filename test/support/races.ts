@@ -24,7 +24,10 @@ const CLIENTS = 3
 const ROUNDS = runs(4)
 
 /** The races for every store, on separate keys. The three clients, which the backend closes, are made when the first race runs. */
-export function raceCases(backend: StoreBackend, { histories = runs(100) } = {}): readonly RaceCase[] {
+export function raceCases(
+  backend: StoreBackend,
+  { histories = runs(100), rounds = ROUNDS } = {},
+): readonly RaceCase[] {
   const open = opener(backend)
 
   const races = Object.entries(RACES).map(
@@ -32,7 +35,7 @@ export function raceCases(backend: StoreBackend, { histories = runs(100) } = {})
       name,
       async () => {
         const clients = await open()
-        for (let round = 0; round < ROUNDS; round++) await runOn(clients, backend, race)
+        for (let round = 0; round < rounds; round++) await runOn(clients, backend, race)
       },
     ],
   )
@@ -99,7 +102,10 @@ const PURGE_ROUNDS = runs(4)
 const PURGED_KEYS = 300
 
 /** The races of a store that deletes records past their retention. They first make the backend forget all its records. */
-export function purgeRaces(backend: StoreBackend<PurgingStore>): readonly RaceCase[] {
+export function purgeRaces(
+  backend: StoreBackend<PurgingStore>,
+  { rounds = PURGE_ROUNDS } = {},
+): readonly RaceCase[] {
   const open = opener(backend)
   const mine = callsOf('mine')
   const other = callsOf('other')
@@ -121,7 +127,7 @@ export function purgeRaces(backend: StoreBackend<PurgingStore>): readonly RaceCa
       'claims of expired keys that race purges are granted, and stay granted',
       async () => {
         const clients = await open()
-        for (let round = 0; round < PURGE_ROUNDS; round++) {
+        for (let round = 0; round < rounds; round++) {
           const keys = await fill(clients)
           await backend.advance(PAST_RETENTION)
           // The youngest first, which a purge reaches last: long after it read them as expired.

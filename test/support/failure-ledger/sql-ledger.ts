@@ -15,10 +15,20 @@ export interface SqlLedger {
   mark(url: URL, place: string): void
   /** Matches any COMMIT, of a handler or of a failure that is kept. */
   readonly commit: RegExp
+  /** See `FailureStorm`. */
+  readonly isShort?: boolean
 }
 
 /** Tests receivers with failures on a SQL server in a storm. For the body of a `describe`. */
-export function testLedger({ guard, clients, url: urlOf, openPlace, mark, commit }: SqlLedger): void {
+export function testLedger({
+  guard,
+  clients,
+  url: urlOf,
+  openPlace,
+  mark,
+  commit,
+  isShort = false,
+}: SqlLedger): void {
   // A loaded machine is many times slower than an idle one.
   vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 })
 
@@ -51,6 +61,7 @@ export function testLedger({ guard, clients, url: urlOf, openPlace, mark, commit
     const { violations, outcomes } = await failureStorm({
       place,
       isTransactional,
+      isShort,
       // The record of a discard is the only one that an order leaves: a store may lose it.
       plans: isTransactional ? PLANS : PLANS.filter((plan) => plan !== 'is discarded'),
       seed: 20_261_124,
@@ -64,13 +75,8 @@ export function testLedger({ guard, clients, url: urlOf, openPlace, mark, commit
           leaseSeconds,
         }),
       faults: [
-        terminate,
-        terminate,
-        terminate,
         starve,
-        loseReplyToCommit,
-        loseReplyToCommit,
-        loseReplyToCommit,
+        ...Array.from({ length: isShort ? 2 : 3 }, () => [terminate, loseReplyToCommit]).flat(),
       ],
     })
     expect(violations).toEqual([])

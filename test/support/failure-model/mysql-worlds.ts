@@ -41,6 +41,6 @@ async function openMysql(kind: 'store' | 'inbox'): Promise<World> {
 export const MYSQL_WORLDS: readonly WorldKind[] = (['store', 'inbox'] as const).map((kind) => ({
   name: `MySQL, ${kind}`,
   describe: onMysql,
-  runs: 4,
+  runs: 2,
   open: () => openMysql(kind),
 }))
