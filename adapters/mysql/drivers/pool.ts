@@ -177,7 +177,8 @@ async function take(pool: MysqlPool): Promise<Taken> {
         return
       }
       connection.destroy()
-      void kill(pool, connection.threadId)
+      // mariadb does so itself, and ends the process if the session has ended before.
+      if (!isMariadb(pool)) void kill(pool, connection.threadId)
     },
   }
 }
@@ -234,6 +235,10 @@ function asRows(sql: string): Parameters<MysqlConnection['query']>[0] {
 function isOfServer(error: unknown): boolean {
   const { errno, sqlState, fatal } = error as { errno?: unknown; sqlState?: unknown; fatal?: unknown }
   return fatal !== true && typeof errno === 'number' && typeof sqlState === 'string'
+}
+
+function isMariadb(pool: MysqlPool): boolean {
+  return hasMethod(pool, 'taskQueueSize')
 }
 
 function waitingFor(pool: MysqlPool): number | undefined {
