@@ -56,7 +56,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   [LOCK_WAIT]: ({ name }) =>
     `A lock was not free within innodb_lock_wait_timeout: does a migration, or a long transaction, hold ${name}? ${NOTHING_WRITTEN}`,
   [DEADLOCK]: `Transactions waited for each other again and again, and the server ended this one: lock rows in the same order everywhere. ${NOTHING_WRITTEN}`,
-  [CHANGED]: `Another transaction changed a record that this one was about to, as innodb_snapshot_isolation refuses. ${NOTHING_WRITTEN}`,
+  [CHANGED]: `Another transaction changed a record that this one was about to, as innodb_snapshot_isolation refuses: use READ COMMITTED, if it happens often. ${NOTHING_WRITTEN}`,
   1021: FULL,
   1114: FULL,
   1040: TOO_MANY,
@@ -85,7 +85,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
 /** Advice by the message, for errors without a number of their own. */
 const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
   [/pool is closed|pool is (already )?clos(ed|ing)/i, CLOSED],
-  [/no connection within|pool timeout/i, SLOW_CONNECTION],
+  [/no connection within|pool timeout|no connections available|queue limit reached/i, SLOW_CONNECTION],
 ]
 
 /** The error of the store for one of the database or the driver, with advice. */
@@ -193,3 +193,7 @@ function prismasCause(error: unknown): ServerError | undefined {
     return { code: cause.originalCode, message: cause.originalMessage, sqlState: cause.sqlState }
   return meta?.code === undefined ? undefined : { code: meta.code, message: meta.message }
 }
+
+/** For connections that do not commit by themselves. */
+export const NO_AUTOCOMMIT =
+  'The connections of this pool have autocommit off, so that nothing of the store would be committed: set autocommit = 1 for its user, and use START TRANSACTION in your own code.'

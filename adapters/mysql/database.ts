@@ -1,5 +1,6 @@
 import { StoreError } from '../../src/index.js'
 import { bytesIn, misread, sharedMap } from '../../src/internal.js'
+import { NO_AUTOCOMMIT } from './advice.js'
 import type { Ask } from './drivers/driver.js'
 import { quote } from './sql.js'
 
@@ -18,12 +19,20 @@ export interface Database {
 /** The database of a pool, or of a driver. A handler may leave a connection with another one by USE. */
 export function databaseOf(pool: object): Database {
   const known = sharedMap<object, Database>('mysql databases')
-  const found = known.get(pool) ?? createDatabase()
+  const found = known.get(pool) ?? createDatabase(configured(pool))
   known.set(pool, found)
   return found
 }
 
-function createDatabase(): Database {
+/** The database that a pool of mysql2 is configured with: the app may have left its first connection with another one. */
+function configured(pool: object): string | undefined {
+  const { config } =
+    (pool as { pool?: { config?: { connectionConfig?: { database?: unknown } } } }).pool ?? {}
+  const database = config?.connectionConfig?.database
+  return typeof database === 'string' && database !== '' ? database : undefined
+}
+
+function createDatabase(given: string | undefined): Database {
   let prefix: string | undefined
   return {
     get prefix() {
@@ -31,7 +40,8 @@ function createDatabase(): Database {
     },
     async find(ask) {
       if (prefix !== undefined) return
-      const [name, isFlushed] = await askOnce(ask)
+      const [found, isFlushed] = await askOnce(ask)
+      const name = given ?? found
       if (prefix !== undefined) return
       prefix = name === '' ? '' : `${quote(name)}.`
       if (!isFlushed) warnOfLoss()
@@ -69,6 +79,4 @@ function warnOfLoss(): void {
   )
 }
 
-const NO_AUTOCOMMIT =
-  'The connections of this pool have autocommit off, so that nothing of the store would be committed: set autocommit = 1 for its user, and use START TRANSACTION in your own code.'
 const UTF8 = new TextDecoder()

@@ -5,7 +5,7 @@ import {
   type OnceResult,
   StoreError,
 } from '../../src/index.js'
-import { tokenSource } from '../../src/internal.js'
+import { ROLLBACK_MS, tokenSource, within } from '../../src/internal.js'
 import { hasEnded, isAbout } from './advice.js'
 import { retryConflicts } from './conflicts.js'
 import type { CheckedDriver, Ending } from './drivers/driver.js'
@@ -45,7 +45,8 @@ export function runnerOf<Tx>(
     const run = nextRun()
     let thrown: { error: unknown } | undefined
     let hasBegun = false
-    let isMarkLost = false
+    /** Whether the transaction has ended early; `undefined` if it could not be asked. */
+    let isMarkLost = false as boolean | undefined
 
     async function inTransaction(tx: unknown, handed: Tx): Promise<Opening> {
       const opening = await open(tx, request, run)
@@ -65,8 +66,8 @@ export function runnerOf<Tx>(
       return { commits: true, isMarked: true, proof: key === null ? undefined : proofOf(records, key, run) }
     }
 
-    const onMarkLost = (): void => {
-      isMarkLost = hasBegun
+    const onMarkLost = (isKnown: boolean): void => {
+      if (hasBegun) isMarkLost = isKnown || undefined
     }
 
     try {
@@ -76,8 +77,10 @@ export function runnerOf<Tx>(
       )
       return { status: status === 'opened' ? 'handled' : status }
     } catch (error) {
-      const hasEndedEarly = isMarkLost || (thrown === undefined && hasEnded(error))
-      if (hasEndedEarly && key !== null && (await withdraw(key, run))) throw committedEarly(error)
+      const hasEndedEarly = isMarkLost === true || (thrown === undefined && hasEnded(error))
+      if (key !== null && (hasEndedEarly || isMarkLost === undefined)) {
+        if (await withdraw(key, run, hasEndedEarly)) throw committedEarly(error)
+      }
       if (thrown !== undefined) throw thrown.error
       if (hasEndedEarly) throw key === null ? endedSomehow(error) : endedEarly(error)
       const { unavailable } = failures !== undefined && isAbout(error, failures) ? failures : records
@@ -91,16 +94,22 @@ export function runnerOf<Tx>(
   /**
    * Whether a statement of the handler has committed the record of a run that failed: it is removed, or the event would be taken for
    * handled.
+   *
+   * @param isLikely whether the transaction is known to have ended early, and not only its connection
    */
-  async function withdraw(key: string, run: string): Promise<boolean> {
-    try {
-      return await driver.transaction(async (tx) => {
+  async function withdraw(key: string, run: string, isLikely: boolean): Promise<boolean> {
+    const withdrawn = retryConflicts(() =>
+      driver.transaction(async (tx) => {
         const { rows } = await driver.query(tx, proofOf(records, key, run))
         if (rows.length > 0) await driver.query(tx, withdrawing(records, key, run))
         return rows.length > 0
-      })
+      }),
+    )
+    try {
+      return isLikely ? await withdrawn : await within(withdrawn, ROLLBACK_MS, () => false)
     } catch (cause) {
-      throw records.unavailable(cause)
+      if (isLikely) throw notWithdrawn(key, records.name, cause)
+      return false
     }
   }
 
@@ -126,6 +135,14 @@ function endedEarly(cause: unknown): StoreError {
   return new StoreError(
     'rolled_back',
     'The database rolled back the transaction in the middle of the handler, which went on: after a deadlock (error 1213) or a time-out of a lock that it caught, or by a ROLLBACK. All that it wrote is rolled back, and the event runs again. Let such an error leave the handler.',
+    { cause },
+  )
+}
+
+function notWithdrawn(key: string, table: string, cause: unknown): StoreError {
+  return new StoreError(
+    'rolled_back',
+    `The transaction of the inbox ended in the middle of the handler, and the record of the event may be committed and could not be removed: its retries would be duplicates. Delete the record ${key} from ${table} if the event is to run again.`,
     { cause },
   )
 }

@@ -4,9 +4,12 @@ import type { Answer, Row } from './driver.js'
 export function answerOf(given: unknown): Answer {
   const result: unknown = isOfMysql2(given) ? given[0] : given
   if (Array.isArray(result)) return { rows: result.filter(isObject).map(valuesOf) }
-  const { affectedRows, insertId } = (isObject(result) ? result : {}) as Readonly<Record<string, unknown>>
+  const { affectedRows, insertId, serverStatus } = (isObject(result) ? result : {}) as Readonly<
+    Record<string, unknown>
+  >
   if (affectedRows === undefined) return { rows: [] }
-  return { rows: [], written: { count: Number(affectedRows), id: Number(insertId ?? 0) } }
+  const status = typeof serverStatus === 'number' ? serverStatus : undefined
+  return { rows: [], written: { count: Number(affectedRows), id: Number(insertId ?? 0), status } }
 }
 
 /** A list of the result and its columns, which are objects with names; there are none for a write. */

@@ -10,6 +10,8 @@ export interface Answer {
     readonly count: number
     /** The last value of `LAST_INSERT_ID(expression)` in it; 0 if there was none. */
     readonly id: number
+    /** The flags of the session after it; absent if the client does not pass them on. */
+    readonly status?: number | undefined
   }
 }
 
@@ -42,8 +44,8 @@ export interface Ending {
 export interface TransactionOptions {
   /** How long the server waits for the next statement, in milliseconds, before it ends the connection. Default: as it is set. */
   readonly idleMs?: number
-  /** Called before a rollback, if `work` has rejected and the transaction no longer is that of `MARK`. */
-  readonly onMarkLost?: () => void
+  /** Called if `work` has rejected, and the transaction no longer is that of `MARK`, or could not be asked. */
+  readonly onMarkLost?: (isKnown: boolean) => void
 }
 
 /**

@@ -14,13 +14,16 @@ export function handlerConnection(connection: MysqlConnection): HandlerConnectio
       get(target, name) {
         if (RELEASING.has(name)) return refuseRelease
         if (ENDING.has(name)) return refuseEnd
+        if (name === 'prepare') return refusePrepare
         const value: unknown = Reflect.get(target, name)
         if (typeof value !== 'function') return value
         if (!SENDING.has(name)) return value.bind(target) as unknown
         return (...parameters: unknown[]) => {
           const [statement] = parameters as [string | { sql?: unknown }]
           const sql = typeof statement === 'string' ? statement : statement?.sql
-          if (ENDS_OR_BEGINS.test(String(sql).replace(COMMENTS, ' '))) throw inboxTransaction()
+          const text = String(sql).replace(COMMENTS, ' ')
+          if (ENDS_OR_BEGINS.test(text)) throw inboxTransaction()
+          if (COMMITS_BY_ITSELF.test(text)) throw commitsByItself()
           return Reflect.apply(value, target, parameters) as unknown
         }
       },
@@ -34,11 +37,14 @@ const known = new WeakMap<MysqlConnection, HandlerConnection>()
 
 const RELEASING = new Set<string | symbol>(['release', 'end', 'destroy', 'close', 'changeUser', 'reset'])
 const ENDING = new Set<string | symbol>(['beginTransaction', 'commit', 'rollback'])
-const SENDING = new Set<string | symbol>(['query', 'execute', 'queryStream', 'batch', 'prepare'])
+const SENDING = new Set<string | symbol>(['query', 'execute', 'queryStream', 'batch'])
 
 const COMMENTS = /\/\*(?![!M])[\s\S]*?\*\/|(--\s|#).*$/gm
 const ENDS_OR_BEGINS =
   /^\s*(BEGIN(?!\s+NOT\b)|START\s+TRANSACTION|COMMIT|ROLLBACK(?!\s+(WORK\s+)?TO)|XA|SET\s.*\bautocommit)\b/is
+
+const COMMITS_BY_ITSELF =
+  /^\s*((CREATE(\s+OR\s+REPLACE)?|DROP)(?!\s+(OR\s+REPLACE\s+)?TEMPORARY\b)|ALTER|TRUNCATE|RENAME|(UN)?LOCK\s+TABLES?|FLUSH|GRANT|REVOKE|(ANALYZE|OPTIMIZE|REPAIR|CHECK)\s+(LOCAL\s+|NO_WRITE_TO_BINLOG\s+)?TABLE)\b/i
 
 function refuseRelease(): never {
   throw new TypeError(
@@ -48,6 +54,17 @@ function refuseRelease(): never {
 
 function refuseEnd(): never {
   throw inboxTransaction()
+}
+
+/** It would be executed whenever it is called, also in the transaction of another delivery. */
+function refusePrepare(): never {
+  throw new TypeError('A statement that ctx.tx prepares would outlive the transaction: use ctx.tx.execute().')
+}
+
+function commitsByItself(): TypeError {
+  return new TypeError(
+    'This statement commits by itself, and with it what the handler has written so far: create, change and lock tables when you deploy, not in a handler.',
+  )
 }
 
 function inboxTransaction(): TypeError {

@@ -8,7 +8,7 @@ import {
   transactionScope,
   within,
 } from '../../../src/internal.js'
-import { hasEnded } from '../advice.js'
+import { hasEnded, NO_AUTOCOMMIT } from '../advice.js'
 import { answerOf } from './answer.js'
 import type { MysqlConnection, MysqlPool } from './connection.js'
 import {
@@ -57,22 +57,29 @@ export function poolDriver<Handed>(
       const scope = transactionScope()
       let isEnding = false
       let isUsable = false
+      /** A statement that ended the transaction may have left more behind, such as locked tables. */
+      let isMarkLost = false
 
       async function finish({ commits, isMarked }: Ending): Promise<void> {
         if (!commits) await send(connection, 'ROLLBACK', ROLLBACK_MS)
-        else if (isMarked) await send(connection, CHECK_MARK, STATEMENT_MS)
+        else if (isMarked) await checkMark(STATEMENT_MS)
         await send(connection, end, COMMIT_MS)
-        isUsable = true
+        isUsable = !isMarkLost
       }
 
-      async function checkMark(): Promise<void> {
-        await send(connection, CHECK_MARK, ROLLBACK_MS).catch((error) => {
-          if (hasEnded(error)) onMarkLost?.()
-        })
+      async function checkMark(limitMs: number): Promise<void> {
+        try {
+          await send(connection, CHECK_MARK, limitMs)
+        } catch (error) {
+          isMarkLost = hasEnded(error)
+          throw error
+        }
       }
 
       try {
-        await send(connection, begin, STATEMENT_MS)
+        const { written } = await send(connection, begin, STATEMENT_MS)
+        // The app gave the connection back in a transaction of its own.
+        if (isInTransaction(written?.status)) await send(connection, 'ROLLBACK', ROLLBACK_MS)
         const result = await scope.run(() =>
           Promise.race([work(connection, handlerTransaction(connection, scope)), taken.lost]),
         )
@@ -81,11 +88,12 @@ export function poolDriver<Handed>(
         await finish(ending)
         return result
       } catch (error) {
-        if (!taken.isLost()) {
-          // After a COMMIT that failed, perhaps when it was done, the mark is gone in any case.
-          if (!isEnding) await checkMark()
-          await finish({ commits: false }).catch(() => {})
+        // After a COMMIT that failed, perhaps when it was done, the mark is gone in any case.
+        if (!isEnding) {
+          const checked = taken.isLost() ? Promise.reject(error) : checkMark(ROLLBACK_MS)
+          await checked.catch(() => onMarkLost?.(isMarkLost))
         }
+        if (!taken.isLost()) await finish({ commits: false }).catch(() => {})
         throw error
       } finally {
         taken.giveBack(isUsable)
@@ -104,8 +112,17 @@ export function poolDriver<Handed>(
       let isUsable = false
       try {
         const answer = await Promise.race([send(taken.connection, sql, STATEMENT_MS), taken.lost])
+        const { status } = answer.written ?? {}
+        if (status === undefined || (isAutocommit(status) && !isInTransaction(status))) {
+          isUsable = true
+          return answer
+        }
+        // The app gave the connection back in a transaction of its own: nothing of it, and of this, is kept.
+        await send(taken.connection, 'ROLLBACK', ROLLBACK_MS)
+        if (!isAutocommit(status)) throw new StoreError('store_unavailable', NO_AUTOCOMMIT)
+        const again = await send(taken.connection, sql, STATEMENT_MS)
         isUsable = true
-        return answer
+        return again
       } catch (error) {
         // An error of the server leaves the connection as it was.
         isUsable = (error as { fatal?: unknown }).fatal === false || isOfServer(error)
@@ -235,6 +252,15 @@ function asRows(sql: string): Parameters<MysqlConnection['query']>[0] {
 function isOfServer(error: unknown): boolean {
   const { errno, sqlState, fatal } = error as { errno?: unknown; sqlState?: unknown; fatal?: unknown }
   return fatal !== true && typeof errno === 'number' && typeof sqlState === 'string'
+}
+
+/** The flags of the protocol. */
+function isInTransaction(status: number | undefined): boolean {
+  return status !== undefined && (status & 1) !== 0
+}
+
+function isAutocommit(status: number): boolean {
+  return (status & 2) !== 0
 }
 
 function isMariadb(pool: MysqlPool): boolean {

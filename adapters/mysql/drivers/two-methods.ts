@@ -45,11 +45,12 @@ export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> 
     tx: Tx,
     isNested: boolean,
     restore: string | undefined,
-    onMarkLost?: () => void,
+    onMarkLost?: TransactionOptions['onMarkLost'],
   ): Promise<void> {
-    await within<unknown>(query(tx, CHECK_MARK), ROLLBACK_MS, () => {}).catch((error) => {
-      if (hasEnded(error)) onMarkLost?.()
+    const checking = within<unknown>(query(tx, CHECK_MARK), ROLLBACK_MS, () => {
+      throw new StoreError('store_unavailable', NOT_ANSWERED)
     })
+    await checking.catch((error) => onMarkLost?.(hasEnded(error)))
     const last = isNested ? DISCONNECT : restore
     if (last !== undefined) await within<unknown>(query(tx, last), ROLLBACK_MS, () => {}).catch(() => {})
   }
@@ -129,6 +130,7 @@ function alwaysCommits(): Ending {
 
 const DISCONNECT = 'KILL CONNECTION_ID()'
 const OUTSIDE = 'Pass ctx.tx itself, also within a savepoint: this is not the transaction of the inbox.'
+const NOT_ANSWERED = 'The connection did not answer.'
 const NOT_AWAITED =
   'The transaction of the driver ended before its work did: it must await the function that is passed to it, as in transaction: (work) => db.transaction(work).'
 const NOT_COMMITTED =

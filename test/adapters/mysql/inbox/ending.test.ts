@@ -35,6 +35,9 @@ onMysql('the transaction of an inbox', () => {
   const insert = (tx: unknown, id: string): Promise<unknown> =>
     (tx as unknown as Tx).query(`INSERT INTO effects VALUES ('${id}')`)
 
+  /** As a procedure would hide it: what is plain is refused. */
+  const hidden = (statement: string): string => `/*! ${statement} */`
+
   const DDL = [
     'CREATE OR REPLACE VIEW seen AS SELECT 1 AS one',
     'CREATE TABLE made (id INT)',
@@ -67,7 +70,7 @@ onMysql('the transaction of an inbox', () => {
         for (const statement of name === 'returns' ? DDL : DDL.slice(0, 1)) {
           const once = inbox.once(ONCE, async (tx) => {
             await insert(tx, `before ${statement}`)
-            await (tx as unknown as Tx).query(statement)
+            await (tx as unknown as Tx).query(hidden(statement))
             await insert(tx, `after ${statement}`)
             end()
           })
@@ -91,7 +94,7 @@ onMysql('the transaction of an inbox', () => {
     test('that DDL has committed withdraws no record of another run', async () => {
       const inbox = mysqlInbox(open(database))
       const once = inbox.once(ONCE, async (tx) => {
-        await (tx as unknown as Tx).query('CREATE OR REPLACE VIEW seen AS SELECT 1 AS one')
+        await (tx as unknown as Tx).query(hidden('CREATE OR REPLACE VIEW seen AS SELECT 1 AS one'))
         await database.query("UPDATE tix_webhooks_inbox SET run = 'of another'")
       })
       await expect(once).rejects.toMatchObject({ code: 'rolled_back' })
@@ -153,6 +156,43 @@ onMysql('the transaction of an inbox', () => {
       })
       expect(await once).toEqual(HANDLED)
       expect([await effects(), await recorded()]).toEqual([['after', 'before', 'taken'], ['k']])
+    })
+
+    test('that DDL has committed is withdrawn though its connection is lost', async () => {
+      const inbox = mysqlInbox(open(database))
+      const once = inbox.once(ONCE, async (given) => {
+        const tx = given as unknown as Tx
+        await insert(tx, 'before')
+        await tx.query(hidden('CREATE OR REPLACE VIEW seen AS SELECT 1 AS one'))
+        await tx.query('KILL CONNECTION_ID()').catch(() => {})
+        await new Promise(() => {})
+      })
+      await expect(once).rejects.toMatchObject({ code: 'rolled_back' })
+      expect(await recorded()).toEqual([])
+    })
+
+    test('leaves no locked tables to the next one', async () => {
+      const inbox = mysqlInbox(open(database, { connectionLimit: 1 }))
+      const once = inbox.once(ONCE, async (given) => {
+        await (given as unknown as Tx).query(hidden('LOCK TABLES effects WRITE'))
+      })
+      await expect(once).rejects.toMatchObject({ code: 'rolled_back' })
+      expect(await inbox.once(ONCE, async (tx) => void (await insert(tx, 'again')))).toEqual(HANDLED)
+    })
+
+    test('refuses DDL before it is sent, and so commits nothing', async () => {
+      const inbox = mysqlInbox(open(database))
+      const once = inbox.once(ONCE, async (given) => {
+        const tx = given as unknown as Tx
+        await insert(tx, 'written')
+        for (const statement of [...DDL, 'LOCK TABLES effects WRITE', 'RENAME TABLE effects TO other']) {
+          expect(() => tx.query(statement), statement).toThrow(/^This statement commits by itself/)
+        }
+        await tx.query('CREATE TEMPORARY TABLE mine (id INT)')
+        await tx.query('DROP TEMPORARY TABLE mine')
+      })
+      expect(await once).toEqual(HANDLED)
+      expect(await effects()).toEqual(['written'])
     })
 
     const REFUSED = [

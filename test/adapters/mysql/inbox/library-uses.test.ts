@@ -175,7 +175,8 @@ onMysql('a handler of mysqlInbox', () => {
       await database.query('DROP TABLE IF EXISTS surprise')
       const { send, reports } = await over(async (tx, { run, write }, count) => {
         await write(tx, `run ${count}`)
-        if (count === 1) await run(tx, 'CREATE TABLE surprise (id INT)')
+        // Hidden, as in a procedure: a pool refuses what is plain.
+        if (count === 1) await run(tx, '/*! CREATE TABLE surprise (id INT) */')
       })
       const order = orderCreated()
       expect((await send(order)).status).toBe(503)
