@@ -102,7 +102,7 @@ const drizzleClient: MysqlInboxClient = {
 
 type AnyKysely = Kysely<Record<never, never>>
 
-export function kyselyMysqlDriver(db: AnyKysely): MysqlDriver<AnyKysely> {
+function kyselyMysqlDriver(db: AnyKysely): MysqlDriver<AnyKysely> {
   return {
     transaction: (work) => db.transaction().execute(work),
     query: async (tx, sql) => (await tx.executeQuery(CompiledQuery.raw(sql))).rows,
