@@ -67,12 +67,13 @@ export function runnerOf<Tx>(
     }
 
     const onMarkLost = (isKnown: boolean): void => {
-      if (hasBegun) isMarkLost = isKnown || undefined
+      isMarkLost = isKnown || undefined
     }
+    const isMarked = (): boolean => hasBegun
 
     try {
       const { status } = await retryConflicts(
-        () => driver.transaction(inTransaction, endingOf, { idleMs, onMarkLost }),
+        () => driver.transaction(inTransaction, endingOf, { idleMs, isMarked, onMarkLost }),
         () => !hasBegun,
       )
       return { status: status === 'opened' ? 'handled' : status }

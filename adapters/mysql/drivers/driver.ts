@@ -4,7 +4,7 @@ export type Row = readonly unknown[]
 /** The answer to a statement. */
 export interface Answer {
   readonly rows: readonly Row[]
-  /** What a write reports; absent if the library does not pass it on. */
+  /** The report on a write; absent if the library does not pass it on. */
   readonly written?: {
     /** The rows that it has changed, or that it has found: clients differ. */
     readonly count: number
@@ -31,7 +31,7 @@ export interface MysqlDriver<Tx> {
   query(tx: Tx, sql: string): Promise<unknown>
 }
 
-/** What is done at the end of a transaction. */
+/** The end of a transaction. */
 export interface Ending {
   /** Whether it is committed; if not, it is rolled back. */
   readonly commits: boolean
@@ -44,7 +44,9 @@ export interface Ending {
 export interface TransactionOptions {
   /** How long the server waits for the next statement, in milliseconds, before it ends the connection. Default: as it is set. */
   readonly idleMs?: number
-  /** Called if `work` has rejected, and the transaction no longer is that of `MARK`, or could not be asked. */
+  /** Whether `MARK` has been sent. Default: it is not. */
+  readonly isMarked?: () => boolean
+  /** Called if `work` has rejected after it, and the transaction no longer is that of `MARK`, or could not be asked. */
   readonly onMarkLost?: (isKnown: boolean) => void
 }
 

@@ -44,7 +44,7 @@ export function poolDriver<Handed>(
   }
 
   return {
-    async transaction(work, endingOf = alwaysCommits, { idleMs, onMarkLost } = {}) {
+    async transaction(work, endingOf = alwaysCommits, { idleMs, isMarked = () => false, onMarkLost } = {}) {
       const taken = await take(pool)
       const { connection } = taken
       const [limit, restore] =
@@ -60,9 +60,9 @@ export function poolDriver<Handed>(
       /** A statement that ended the transaction may have left more behind, such as locked tables. */
       let isMarkLost = false
 
-      async function finish({ commits, isMarked }: Ending): Promise<void> {
+      async function finish({ commits, isMarked: checks }: Ending): Promise<void> {
         if (!commits) await send(connection, 'ROLLBACK', ROLLBACK_MS)
-        else if (isMarked) await checkMark(STATEMENT_MS)
+        else if (checks) await checkMark(STATEMENT_MS)
         await send(connection, end, COMMIT_MS)
         isUsable = !isMarkLost
       }
@@ -89,7 +89,7 @@ export function poolDriver<Handed>(
         return result
       } catch (error) {
         // After a COMMIT that failed, perhaps when it was done, the mark is gone in any case.
-        if (!isEnding) {
+        if (!isEnding && isMarked()) {
           const checked = taken.isLost() ? Promise.reject(error) : checkMark(ROLLBACK_MS)
           await checked.catch(() => onMarkLost?.(isMarkLost))
         }

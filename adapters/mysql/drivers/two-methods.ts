@@ -64,7 +64,7 @@ export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> 
     async transaction<R>(
       work: (tx: Tx, handed: Tx) => Promise<R>,
       endingOf: (result: R) => Ending = alwaysCommits,
-      { idleMs, onMarkLost }: TransactionOptions = {},
+      { idleMs, isMarked: hasMark = () => false, onMarkLost }: TransactionOptions = {},
     ) {
       const scope = transactionScope()
       scopes.add(scope)
@@ -85,7 +85,9 @@ export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> 
             })
             .catch(async (error) => {
               const isNested = scope.isNested() || isInSavepoint(tx)
-              await scope.unlessLost(() => sendLast(tx, isNested, restore, onMarkLost))
+              await scope.unlessLost(() =>
+                sendLast(tx, isNested, restore, hasMark() ? onMarkLost : undefined),
+              )
               throw error
             })
           const { commits, isMarked, proof } = endingOf(result)

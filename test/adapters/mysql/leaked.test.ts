@@ -48,3 +48,19 @@ onMysql.each(POOLS)('a connection of $name that the app gave back in a transacti
     expect(await database.column('SELECT id FROM effects')).toEqual(['of the handler'])
   })
 })
+
+onMysql.each(POOLS)('a transaction over $name without a handler', ({ open }) => {
+  const database = testMysqlDatabase()
+
+  test('gives its connection back when the server refuses it', async () => {
+    const pool = open(database, { connectionLimit: 1 })
+    async function session(): Promise<number | null> {
+      const connection = await pool.getConnection()
+      await connection.release()
+      return connection.threadId
+    }
+    const before = await session()
+    await expect(mysqlInbox(pool).check()).rejects.toThrow(/is missing: run inbox\.migrate/)
+    expect(await session()).toBe(before)
+  })
+})
