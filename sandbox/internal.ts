@@ -1,5 +1,5 @@
 /**
- * The door of the sandbox for the command line: what both use, and what users cannot import. The service itself is loaded on
+ * Exports for the command line, which users cannot import. The service itself is loaded on
  * demand, so that a command that talks to a running sandbox starts without it.
  */
 

@@ -48,7 +48,7 @@ export interface Sandbox {
   readonly deliveries: SandboxDeliveries
   readonly faults: SandboxFaults
   /**
-   * Makes what a kind is about, and sends the webhook of that kind alone. Resolves when each endpoint has answered once: not before, so
+   * Creates the order or event that a kind is about, and sends the webhook of that kind alone. Resolves when each endpoint has answered once: not before, so
    * do not await it in a handler that it calls.
    *
    * @throws Error that names what is wrong with the request
@@ -60,7 +60,7 @@ export interface Sandbox {
   settled(): Promise<void>
   /** Drops all data and deliveries, aborts the requests in flight, and restarts its time. Endpoints stay. */
   reset(): void
-  /** Calls back with each message, delivery and attempt, until the function that it gives is called. */
+  /** Calls back with each message, delivery and attempt. Returns a function that ends this. */
   subscribe(listener: (change: SandboxChange) => void): () => void
   /** Stops: no attempt begins any more, those in flight are aborted, the port is free, the state is written. */
   close(): Promise<void>

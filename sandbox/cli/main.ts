@@ -10,7 +10,7 @@ import type { Io } from './io.js'
 import { columnsOf, createOutput, type Output, type OutputOptions } from './terminal/output.js'
 
 /**
- * Runs the command line `tix-webhooks`: all that it needs of its process comes in by `io`.
+ * Runs the command line `tix-webhooks`. It uses its process only through `io`.
  *
  * @param argv what stands after the command's name
  * @returns the exit code: 0 done, 1 a check failed, 2 the command line is invalid, 3 no sandbox is running
@@ -98,7 +98,7 @@ function described({ name, summary, args = [], options, examples }: Command): ob
 /** Prints the message of a `Failure`; anything else is a bug of ours and is printed with its stack. */
 function failed(error: unknown, out: Output, { signal, stderr }: Io): number {
   out.progress()
-  // Even if only the reader of a pipe has gone, it is not 0, because the result was not known yet.
+  // Not 0, even if only the reader of the pipe has gone: the result is not known.
   if (signal.aborted) return EXIT.interrupted
   if (error instanceof Failure) {
     out.fail(error.message)

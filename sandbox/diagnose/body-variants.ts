@@ -23,7 +23,7 @@ const STYLES: readonly (readonly [what: string, write: (value: unknown) => strin
 
 const BOM = Uint8Array.of(0xef, 0xbb, 0xbf)
 
-/** The body as it is, and what it may have been when it was signed; each with bytes of its own. */
+/** The body, and what it may have been when it was signed, such as indented JSON. */
 export function bodyVariants(body: Uint8Array): readonly Variant<Uint8Array>[] {
   return distinct([asItIs(body), ...lineEnds(body), ...marks(body), ...encodings(body), ...rewritten(body)])
 }

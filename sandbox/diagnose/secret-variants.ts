@@ -3,7 +3,7 @@ import { asItIs, distinct, type Variant } from './variant.js'
 const STANDARD =
   'That is how Standard Webhooks reads secrets: pass the decoded bytes to the receiver as a Uint8Array.'
 
-/** The secret as it is, and what it may be to the other side; each with bytes of its own. None of the words contain it. */
+/** The secret, and what the sender may have used instead, such as its decoded bytes. No description contains the secret. */
 export function secretVariants(secret: string): readonly Variant<Uint8Array>[] {
   const bare = secret.replace(/^whsec_/, '')
   const unquoted = secret.trim().replace(/^(["'])(.*)\1$/, '$2')

@@ -1,4 +1,4 @@
-/** One thing that may have been different when the signature was made. */
+/** A value that may have been different when the signature was made. */
 export interface Variant<Value> {
   /** The difference, to follow "The signature matches". Empty if there is none. */
   readonly what: string
@@ -12,7 +12,7 @@ export function asItIs<Value>(value: Value): Variant<Value> {
   return { what: '', advice: '', value }
 }
 
-/** Leaves out what is the same bytes as one before it, so that what matches has one name, the likeliest. */
+/** Drops variants whose bytes an earlier one has: the earlier is the likelier explanation. */
 export function distinct(variants: readonly Variant<Uint8Array>[]): Variant<Uint8Array>[] {
   const seen = new Set<string>()
   return variants.filter(({ value }) => {

@@ -1,5 +1,6 @@
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
+import { orderCreatedData, presentEvent, presentWithTickets } from './api-objects.js'
 import type { Page } from './collection.js'
 import { rescheduledDates } from './events/dates.js'
 import { applyChanges, checkChanges } from './events/event-changes.js'
@@ -20,7 +21,6 @@ import { type LatestOrders, latestOrders, type OrderFilter } from './orders/late
 import { Ledger } from './orders/ledger.js'
 import { makeOrder } from './orders/order-creation.js'
 import { createOrderBody } from './orders/order-requests.js'
-import { orderCreatedData, presentEvent, presentWithTickets } from './present.js'
 import type { EventRecord } from './records.js'
 import { type Problem, Refusal } from './refusal.js'
 import { listEventsQuery, listVenuesQuery } from './requests/list-queries.js'
@@ -40,12 +40,12 @@ export interface AccountParts {
   readonly publicUrl: () => string
   /** Sends the webhook: called once for each accepted transition or sale, never for a refused one. */
   readonly emit: Emit
-  /** Called when anything in the account has changed: for what keeps or shows it. */
+  /** Called after each change of the account, to save or show it. */
   readonly onChange?: () => void
 }
 
 /**
- * The data of one account, and every rule about it. Bodies and queries are taken as they come and checked here.
+ * The data of one account, and every rule about it. Bodies and queries are validated here.
  * A refused operation throws a `Refusal` and changes nothing.
  */
 export class Account {

@@ -47,7 +47,7 @@ export class Collection<Item extends Placed> {
   }
 
   /**
-   * A page of what matches. It looks no further than it must, from the cursor on; the cursor itself need not match.
+   * A page of the items that match, from the cursor on. The item at the cursor need not match.
    *
    * @throws Refusal `resource_missing` for a cursor that is of nothing
    */

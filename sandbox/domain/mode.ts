@@ -1,2 +1,2 @@
-/** Whose data: what a test key sees, and what a live key sees, are two accounts that know nothing of each other. */
+/** The account of a key: test keys and live keys see separate data. */
 export type Mode = 'test' | 'live'

@@ -38,7 +38,7 @@ export interface TierRecord {
   sold: number
 }
 
-/** An order: there may be very many, so that its tickets, which nothing asks for again, are not kept. */
+/** An order, without its tickets: there may be very many orders, and old tickets are rarely read. */
 export interface OrderRecord {
   readonly id: string
   readonly tierId: string

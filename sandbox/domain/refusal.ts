@@ -1,4 +1,4 @@
-/** The codes of refusals. The specification shows none (section 7), so codes and messages are an assumption. */
+/** The codes of refusals. The specification shows none, so codes and messages are an assumption. */
 export type RefusalCode =
   | 'parameter_missing'
   | 'parameter_invalid'
@@ -34,7 +34,7 @@ export interface Problem {
   readonly param?: string
 }
 
-/** The refusal of a request, which has changed nothing and emitted nothing. */
+/** A refused request: nothing was changed, and no webhook was sent. */
 export class Refusal extends Error {
   readonly code: RefusalCode
   readonly param: string | undefined

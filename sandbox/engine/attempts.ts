@@ -65,7 +65,7 @@ export class Attempts {
   }
 
   /** Aborts when the requests that are in flight are aborted. */
-  get underWay(): AbortSignal {
+  get inFlight(): AbortSignal {
     return this.#breaking.signal
   }
 
@@ -88,7 +88,7 @@ export class Attempts {
     { url, secrets }: Pick<Endpoint, 'url' | 'secrets'>,
     trigger: 'auto' | 'manual',
   ): Promise<Attempt> {
-    const signal = this.underWay
+    const signal = this.inFlight
     const body = Buffer.from(tracked.delivery.message.body)
     const headers = {
       'content-type': 'application/json',
@@ -111,7 +111,7 @@ export class Attempts {
     const length = isChunked(transport) ? {} : { 'content-length': String(body.length) }
     const headers = { 'user-agent': USER_AGENT, ...request.headers, ...length }
     return this.#attempt(tracked, {
-      ...{ trigger: 'scenario', scenario, url, secrets, headers, body, transport, signal: this.underWay },
+      ...{ trigger: 'scenario', scenario, url, secrets, headers, body, transport, signal: this.inFlight },
       ...sentBodyOf(tracked.delivery.message, body),
     })
   }
@@ -179,7 +179,7 @@ function breaker(): AbortController {
   return controller
 }
 
-/** Whether the endpoint accepted it (spec section 6). */
+/** Whether the endpoint accepted it. */
 export function isSuccess({ response }: Pick<Attempt, 'response'>): boolean {
   return response !== undefined && isSuccessStatus(response.status)
 }

@@ -24,7 +24,7 @@ export interface EngineParts {
   readonly schedule?: readonly number[]
   /** The random part of each gap of the schedule, up to 0.5. Default 0.1. */
   readonly jitter?: number
-  /** How long an endpoint has for its answer; 0 is without end. Default 15. */
+  /** The timeout of an endpoint's answer, in seconds; 0 for none. Default 15. */
   readonly timeoutSeconds?: number
   /** Whether an attempt without an answer is retried. Default 'retry'. */
   readonly networkErrors?: 'retry' | 'final'

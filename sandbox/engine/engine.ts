@@ -151,7 +151,7 @@ export class Engine {
     return tracked === undefined ? [] : this.#dispatcher.planned(tracked)
   }
 
-  /** The delivery whose attempt is due next, and when; nothing where none waits. */
+  /** The delivery whose attempt is due next, and when; undefined if none waits. */
   nextAttempt(): NextAttempt | undefined {
     return nextAttempt(this.#log)
   }
@@ -192,8 +192,8 @@ export class Engine {
   }
 
   /** Aborts when the requests that are in flight are aborted. */
-  get underWay(): AbortSignal {
-    return this.#attempts.underWay
+  get inFlight(): AbortSignal {
+    return this.#attempts.inFlight
   }
 
   /** Stops sending, and aborts the requests in flight. */

@@ -77,7 +77,7 @@ function hintForStatus(
   }
 }
 
-/** An error that the answer names itself need not be looked up. Our receivers answer with an outcome alone. */
+/** The hint need not send the user to the log if the answer has the error itself. Our receivers answer with an outcome alone. */
 function reasonIn(answer: NonNullable<SendResult['response']>): string {
   const words = outcomeOf(answer.body) === undefined ? firstWords(answer) : undefined
   return words === undefined ? 'its log has the reason' : quoted(words)
@@ -100,7 +100,7 @@ function checkAnywhere(url: string): void {
   checkDestination(url, { allowPublic: true })
 }
 
-/** The log has nothing about a retry that the handler asked for, nor about one that is not a fault. */
+/** Outcomes that leave nothing in the receiver's log: retries that a handler requested, and those that are no fault. */
 function hintForRetry(body: string): string {
   switch (outcomeOf(body)) {
     case 'retry_later':
@@ -114,7 +114,7 @@ function hintForRetry(body: string): string {
   }
 }
 
-/** Our receivers name the step that refused; an empty answer may be any receiver's; another is probably not a receiver's. */
+/** Our receivers name the step that refused. An empty answer may be any receiver's; any other text is probably not a receiver's. */
 function hintForRefusal({ url, secrets }: Tried, status: number, body: string): string {
   const { pathname } = new URL(url)
   const questions = `is its secret the one that ends in ${secrets.map(lastFour).join(' or ')}, does it verify the raw body, and is its clock right?`

@@ -4,7 +4,7 @@ import pLimit from 'p-limit'
 export type Limiter = <Result>(work: () => Promise<Result>) => Promise<Result>
 
 /**
- * Runs at most so much work at a time, in the order of the calls. Each runs in the `AsyncLocalStorage` context of its caller: p-limit
+ * Limits the work that runs at the same time, in the order of the calls. Each runs in the `AsyncLocalStorage` context of its caller: p-limit
  * alone runs what had to wait in the context of the work that ended before it.
  */
 export function limiter(atATime: number): Limiter {

@@ -56,12 +56,12 @@ export async function deliverScenario(
     }
     return attempt
   }
-  const { underWay } = attempts
+  const { inFlight } = attempts
   let sent: Attempt[] = []
   if (atOnce) sent = await Promise.all(requests.map(send))
-  else for (const request of requests) if (!underWay.aborted) sent.push(await send(request))
+  else for (const request of requests) if (!inFlight.aborted) sent.push(await send(request))
 
-  if (underWay.aborted || !log.has(tracked)) return tracked.delivery
+  if (inFlight.aborted || !log.has(tracked)) return tracked.delivery
   log.change(tracked, { status: passes(sent) ? 'passed' : 'wrong_answer' })
   onDelivery(tracked.delivery)
   return tracked.delivery

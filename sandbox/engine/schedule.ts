@@ -2,7 +2,7 @@ import ms from 'ms'
 import { RETRY_SCHEDULE } from 'tix-webhooks/testing'
 import { Random } from '../lib/random.js'
 
-/** How long the service goes on trying (spec section 8). */
+/** How long the service goes on trying. */
 const WINDOW_SECONDS = 72 * 3600
 const MAX_STEPS = 100
 /** Two attempts are never nearer to each other. */

@@ -10,7 +10,7 @@ import { refuseQuery } from './query.js'
 export interface ApiOptions extends AuthenticationOptions {
   /** Default: none. */
   rateLimit?: RateLimit | undefined
-  /** Takes query parameters that no operation knows. Default false. */
+  /** Ignores unknown query parameters. Default false: they are refused. */
   lenient?: boolean | undefined
   /** Real time, in milliseconds. */
   realNow: () => number

@@ -20,13 +20,13 @@ import type { RateLimit } from './protection/rate-limit.js'
 import { logRequests, RequestLog } from './request-log.js'
 
 export interface AppOptions {
-  /** The API keys that are taken. Default: every one of the right form. */
+  /** The API keys that are accepted. Default: every key of the right form. */
   keys?: readonly string[] | undefined
-  /** Further host names that it answers to: `name`, at any port, or `name:port`. */
+  /** More host names to accept: `name` for any port, or `name:port`. */
   allowHosts?: readonly string[] | undefined
-  /** Refuses what is more than this, to test how a client backs off. Default: none. */
+  /** The rate limit, to test how a client backs off. Default: none. */
   rateLimit?: RateLimit | undefined
-  /** Takes query parameters that no operation knows. Default false. */
+  /** Ignores unknown query parameters. Default false: they are refused. */
   lenient?: boolean | undefined
   /** Called with warnings for people, such as that a live key was used. */
   onWarning?: ((message: string) => void) | undefined

@@ -35,7 +35,7 @@ export function injectFaults({ faults, closing }: Service, wait: Wait): Middlewa
     if (hit === undefined) return next()
     const { id, status, delayMs, drop } = hit.fault
     c.set('note', `fault ${id}${drop ? ': connection dropped' : ''}`)
-    // A slow service has done what it was asked for before a client gives up on it.
+    // The request is done before the delay: a slow service has usually acted when its client gives up.
     if (status === undefined && !drop) await next()
     if (delayMs !== undefined) {
       await wait(delayMs, AbortSignal.any([hit.removed, closing, c.req.raw.signal]))

@@ -37,7 +37,7 @@ export class RequestLog {
     this.#records = []
   }
 
-  /** Calls back on each request, until the function that it gives is called. */
+  /** Calls back on each request. Returns a function that ends this. */
   subscribe(listener: (record: RequestRecord) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -47,7 +47,7 @@ export class RequestLog {
 /** A key; only how one begins, and the quotation mark behind one, are no part of it. */
 const KEY = /sk_(test|live)_(?!\.?(?:\s|$))(?:[^&/?#\s"…]|"(?=[^\s.]))+/gi
 
-/** No more than people read, and without a key that was written into the address. */
+/** The start of the path, without an API key that a client put there. */
 function shown(text: string): string {
   return text.replaceAll(KEY, 'sk_$1_…').slice(0, MAX_CHARACTERS)
 }

@@ -9,13 +9,13 @@ export interface Listening {
   /** Its base address. */
   readonly url: string
   readonly port: number
-  /** Ends what is open, streams too, and resolves when the port is free. */
+  /** Closes all connections, including streams. Resolves when the port is free. */
   close(): Promise<void>
 }
 
 /** A port that nobody else can have, and that answers nothing yet. */
 export interface ReservedPort extends Listening {
-  /** Answers from now on. To be called in the same turn in which the port was got, or requests are lost. */
+  /** Starts to answer. Call it in the same turn in which the port was opened, or requests are lost. */
   serve(app: Pick<App, 'fetch'>): void
 }
 

@@ -1,6 +1,6 @@
 import { outcomeOf } from './outcome-of.js'
 
-/** An answer, as far as its words are read. */
+/** The parts of an answer that are read. */
 interface Answer {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -39,7 +39,7 @@ export function firstWords(answer: Answer): string | undefined {
   return known.get(answer)
 }
 
-/** Words of an answer in a sentence of ours. */
+/** Quotes an answer's words for a sentence. */
 export const quoted = (words: string): string => `“${words}”`
 
 function wordsOf({ headers, body }: Answer): string {

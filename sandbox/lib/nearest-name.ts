@@ -1,4 +1,4 @@
-/** The name that was probably meant: the same but for its case and marks, such as `doorsAt`, or two slips of the finger away. */
+/** The likely intended name: the same except for case and punctuation, such as `doorsAt`, or at most two typos away. */
 export function nearestName(given: string, names: readonly string[]): string | undefined {
   if (given.length > 40) return undefined
   const plain = plainOf(given)
@@ -13,7 +13,7 @@ function plainOf(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 
-/** How many letters must be put in, left out, changed, or swapped with the next one (Damerau and Levenshtein). */
+/** The Damerau–Levenshtein distance: how many letters are inserted, deleted, replaced, or swapped with the next. */
 function slipsBetween(a: string, b: string): number {
   const far = a.length + b.length
   let before: readonly number[] = []

@@ -60,7 +60,7 @@ export class Random {
     return this.#isSeeded ? this.characters(length) : charactersOf(length, () => randomInt(BASE62.length))
   }
 
-  /** The state that a seeded generator goes on from. */
+  /** The state of a seeded generator, for `restore`. */
   get state(): readonly number[] {
     return [...this.#generator.getState()]
   }

@@ -1,2 +1,2 @@
-/** The functions that the build compiles JSX to: their calls are shorter than those of the automatic runtime. */
+/** The functions that JSX compiles to. Their calls are shorter than those of the automatic runtime. */
 export { Fragment, h } from 'preact'

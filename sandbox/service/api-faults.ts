@@ -2,7 +2,7 @@ import { isWholeWithin } from '../lib/numbers.js'
 import { checkOptionNames } from '../lib/option-names.js'
 import { Random } from '../lib/random.js'
 
-/** A fault of the API, made on purpose: to test how your own client takes it. */
+/** A deliberate fault of the API, to test how your own client reacts. */
 export interface NewFault {
   /** Requests whose path begins with this, such as `/v2/events`. */
   path: string
@@ -102,7 +102,7 @@ export class ApiFaults {
     kept.fault = { ...kept.fault, hits: hits + 1, ...(times !== undefined && { times: times - 1 }) }
     if (times === 1) {
       this.#kept = this.#kept.filter((one) => one !== kept)
-      // A request that waits longer than this many others is not broken off by a reset.
+      // Beyond this number, a reset does not end the requests that wait longest.
       this.#usedUp = [...this.#usedUp, kept].slice(-MAX_FAULTS)
     }
     this.#onChange()

@@ -16,7 +16,7 @@ export interface CapturedEvent {
   readonly body: string
 }
 
-/** The parts of a trigger's request that can contradict a captured event. */
+/** The options of a trigger that can contradict a captured event. */
 interface RestOfRequest {
   readonly kind?: string
   readonly set?: object

@@ -6,7 +6,7 @@ import type { Message } from '../engine/record/records.js'
 import { isWithin } from '../lib/numbers.js'
 import { Random } from '../lib/random.js'
 
-/** Names of scenarios, and with what probability each is played before an attempt: from 0, never, to 1, always. */
+/** For each scenario, the probability that it is played before an attempt: from 0 to 1. */
 export type ChaosProbabilities = Readonly<Record<string, number>>
 
 /** The engine's own signing: a scenario that is signed differently proves nothing, so every part is required. */

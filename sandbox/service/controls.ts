@@ -10,12 +10,12 @@ import { checkSubscriptions, type EndpointChanges, type NewEndpoint } from './su
 
 /** The virtual time, which drives the sale, the end of events, and the retries. */
 export interface SandboxClock {
-  /** Milliseconds since the epoch. A function of its own: hand it over as it is, `now: sandbox.clock.now`. */
+  /** Milliseconds since the epoch. Bound: pass it as it is, `now: sandbox.clock.now`. */
   readonly now: () => number
   readonly frozen: boolean
   /** When something is due next, in milliseconds since the epoch. */
   readonly nextAtMs: number | undefined
-  /** Lets so much time pass, such as `72h` or milliseconds, does what falls due, and awaits the answers. */
+  /** Advances the time by `72h`, for example, or by milliseconds: runs everything that is due by then, and awaits the answers. */
   advance(duration: string | number): Promise<void>
   /** Advances to a moment. @throws RangeError if it is past */
   advanceTo(moment: Date | string | number): Promise<void>

@@ -29,7 +29,7 @@ export interface SandboxOptions {
   retry?: string | readonly number[] | undefined
   /** How much of each gap between attempts is random: 0 to 0.5. Default 0.1. */
   jitter?: number | undefined
-  /** How long an endpoint has for its answer, in seconds. 0 is without end: an advance waits for it until `reset`. Default 15. */
+  /** The timeout of an endpoint's answer, in seconds; 0 for none: then an advance waits until `reset`. Default 15. */
   timeoutSeconds?: number | undefined
   /** Delivers one after the other, in their order. Default false: as the service, which promises no order. */
   serial?: boolean | undefined

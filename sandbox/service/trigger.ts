@@ -111,16 +111,16 @@ async function sendScenario(
   name: string,
 ): Promise<Triggered> {
   const { engine, signature, signingNow } = service
-  const { underWay } = engine
+  const { inFlight } = engine
   const messages: Message[] = []
   const deliveries: Delivery[] = []
   for (const emission of emissions) {
     // A reset also drops what is still to be sent.
-    if (underWay.aborted) break
+    if (inFlight.aborted) break
     const message = engine.createMessage(emission)
     messages.push(message)
     for (const { id, secrets } of engine.subscribersOf(message).filter(({ enabled }) => enabled)) {
-      if (underWay.aborted) break
+      if (inFlight.aborted) break
       const { deliveries: requests, isBurst } = await makeScenario(name, {
         body: bodies(message, () => engine.createMessage(lastOf(emissionsOf(service, request)))),
         secret: secrets,

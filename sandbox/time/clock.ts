@@ -1,9 +1,9 @@
 import { AsyncResource } from 'node:async_hooks'
 import { checkMoment } from './check-moment.js'
 import { MAX_TIMER_MS } from './duration.js'
+import { PendingWork } from './pending-work.js'
 import { TimeSource } from './time-source.js'
 import { type Timer, TimerQueue } from './timer-queue.js'
-import { UnderWay } from './under-way.js'
 
 /** The result of an advance. */
 export interface Advance {
@@ -30,7 +30,7 @@ const ignore = (): void => {}
  */
 export class VirtualClock {
   readonly #timers = new TimerQueue()
-  readonly #underWay: UnderWay
+  readonly #pending: PendingWork
   readonly #time = new TimeSource()
   #frozen = false
   #wakeUp: NodeJS.Timeout | undefined
@@ -46,7 +46,7 @@ export class VirtualClock {
 
   /** @throws RangeError if the start is no moment of time */
   constructor({ startMs, frozen = false, onError }: ClockOptions = {}) {
-    this.#underWay = new UnderWay(onError)
+    this.#pending = new PendingWork(onError)
     this.restart({ startMs, frozen })
   }
 
@@ -87,7 +87,7 @@ export class VirtualClock {
 
   /** Does the work now. An advance waits for it, and so does `idle`. */
   during<Result>(work: () => Promise<Result>): Promise<Result> {
-    return this.#underWay.during(work)
+    return this.#pending.during(work)
   }
 
   /** The label of the next timer; undefined if there is none. */
@@ -130,7 +130,7 @@ export class VirtualClock {
     while (!this.#closed) {
       if (this.#advancing > 0) await this.#advances
       else if (this.#isDue()) this.#runDue()
-      else if (!this.#underWay.isEmpty) await this.#underWay.ended()
+      else if (!this.#pending.isEmpty) await this.#pending.ended()
       else return
     }
   }
@@ -150,7 +150,7 @@ export class VirtualClock {
     this.#arm()
   }
 
-  /** Fires no timer any more. Work that has begun is not waited for. */
+  /** Cancels all timers. Does not wait for work that has begun. */
   close(): void {
     this.#closed = true
     clearTimeout(this.#wakeUp)
@@ -195,13 +195,13 @@ export class VirtualClock {
 
   /** Resolves when no work is running, including work that began meanwhile, or when the advance is broken off. */
   async #workEnded(broken: AbortSignal): Promise<void> {
-    while (!this.#underWay.isEmpty && !this.#closed && !broken.aborted) {
+    while (!this.#pending.isEmpty && !this.#closed && !broken.aborted) {
       let stop = ignore
       const brokenOff = new Promise<void>((resolve) => {
         stop = resolve
       })
       broken.addEventListener('abort', stop)
-      await Promise.race([this.#underWay.ended(), brokenOff])
+      await Promise.race([this.#pending.ended(), brokenOff])
       broken.removeEventListener('abort', stop)
     }
   }
@@ -215,7 +215,7 @@ export class VirtualClock {
   #runDue(): number {
     let begun = 0
     for (const work of this.#timers.take(this.now())) {
-      this.#underWay.begin(work)
+      this.#pending.begin(work)
       begun += 1
     }
     return begun

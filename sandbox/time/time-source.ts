@@ -1,10 +1,10 @@
-/** Virtual time without anything that is due in it: it runs beside the real time, or stands still. */
+/** Virtual time without timers: it runs with the real time, or stands still. */
 export class TimeSource {
   #offsetMs = 0
   #stoppedAtMs: number | undefined
   #latestMs = Number.NEGATIVE_INFINITY
 
-  /** Milliseconds since the epoch; never less than before. A function of its own, so that it can be passed on. */
+  /** Milliseconds since the epoch, never less than before. Bound, so that it can be passed as a callback. */
   readonly now = (): number => {
     this.#latestMs = Math.max(this.#latestMs, this.#stoppedAtMs ?? Date.now() + this.#offsetMs)
     return this.#latestMs

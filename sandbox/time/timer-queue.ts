@@ -4,7 +4,7 @@ import { Heap } from 'heap-js'
 export interface Timer {
   /** Milliseconds since the epoch. */
   readonly atMs: number
-  /** Describes the work; a function, because few are ever asked. */
+  /** Describes the work. A function, because most labels are never read. */
   readonly label: (() => string) | undefined
   /** Cancels it. Does nothing if it has fired. */
   cancel(): void

@@ -16,11 +16,11 @@ import type { ClaimRequest, ClaimResult, IdempotencyStore } from './store.js'
 import {
   callAgain,
   callLater,
-  known,
   promised,
   readBoolean,
   readClaimResult,
   resultOf,
+  validated,
 } from './store-call.js'
 import { tokenSource } from './token.js'
 
@@ -116,7 +116,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     try {
       const sent: unknown = store.claim(request)
       if (isThenable(sent)) return resultOfClaim(Promise.resolve(sent), request, delivery)
-      return known('claim', sent, readClaimResult)
+      return validated('claim', sent, readClaimResult)
     } catch (error) {
       return resultOfClaim(Promise.reject(error), request, delivery)
     }

@@ -37,7 +37,7 @@ export function resultOf<T>(
 ): Promise<T> {
   const { method, read, clock } = call
   const result = sent.then(
-    (value) => known(method, value, read),
+    (value) => validated(method, value, read),
     (error) => {
       throw asStoreError(method, error)
     },
@@ -94,11 +94,11 @@ export async function callInbox<T>(send: () => Promise<unknown>, read: Reader<T>
   } catch (error) {
     throw asStoreError('once', error)
   }
-  return known('once', result, read)
+  return validated('once', result, read)
 }
 
 /** @throws StoreError when the contract does not allow it, or it cannot be read */
-export function known<T>(method: Method, result: unknown, read: Reader<T>): T {
+export function validated<T>(method: Method, result: unknown, read: Reader<T>): T {
   let cause: unknown
   try {
     const value = read(result)

@@ -13,7 +13,7 @@ export interface Parsed {
 }
 
 /**
- * Takes the command line apart by the command's table of options.
+ * Parses the command line by the command's table of options.
  *
  * @throws UsageError that names the option and what it wants
  */
@@ -48,7 +48,7 @@ export function readValues(parsed: Parsed, command: Command): Record<string, unk
   )
 }
 
-/** Refuses words that are missing, and words that the command does not take. */
+/** Refuses missing and unexpected words. */
 export function checkWords(words: readonly string[], { name, args = [] }: Command): void {
   const required = args.filter(({ optional }) => optional === undefined)
   const missing = required[words.length]

@@ -34,7 +34,7 @@ export interface Command<Table extends OptionTable = OptionTable> {
   /** More, in whole sentences. */
   readonly details?: string
   readonly args?: readonly Argument[]
-  /** An example of the file that it takes, which the tests give it. */
+  /** An example of the file that the command reads, for the tests. */
   readonly file?: { readonly says: string; readonly text: string }
   readonly options: Table
   readonly examples: readonly [Example, ...Example[]]

@@ -20,7 +20,7 @@ function cutShort(word: string, names: readonly string[]): string | undefined {
   return isTooShort ? undefined : onlyOne(names.filter((name) => name.startsWith(word)))
 }
 
-/** `event.craeted` is like `order.created`, of which there is one. */
+/** `event.craeted` means `order.created`: no other group has an action of that name. */
 function likeTheEnd(word: string, names: readonly string[]): string | undefined {
   const endOf = (text: string): string => /\.([a-z]+)$/.exec(text)?.[1] ?? ''
   const end = endOf(word)

@@ -101,7 +101,7 @@ function nameIn(words: readonly string[], commands: readonly Command[]): string 
 const takesWords = (name: string, commands: readonly Command[]): boolean =>
   (commands.find((known) => known.name === name)?.args?.length ?? 0) > 0
 
-/** The commands that `help` is asked about: all, one, or those of a group. */
+/** The commands that `help` shows: all, one, or those of a group. */
 function aboutOf(words: readonly string[], commands: readonly Command[]): readonly Command[] {
   if (words.length === 0) return commands
   const name = words.join(' ')

@@ -59,7 +59,7 @@ export async function readFile(path: string, name: string, io: Io): Promise<Uint
   }
 }
 
-/** The size that a file says it has is not always what it holds: those of `/proc` say 0, and others grow. */
+/** Reads without trusting the file's size: those in `/proc` report 0, and others grow. */
 async function readUpTo(file: FileHandle, path: string): Promise<Uint8Array> {
   const chunks: Buffer[] = []
   let size = 0
@@ -67,7 +67,7 @@ async function readUpTo(file: FileHandle, path: string): Promise<Uint8Array> {
     size += chunk.length
     chunks.push(chunk)
   }
-  // The end of the range is read, too: one byte more than may be there.
+  // `end` is inclusive: one byte more than the limit is read.
   if (size > MAX_INPUT_BYTES) throw tooLarge(path)
   return Buffer.concat(chunks)
 }

@@ -63,7 +63,7 @@ function likelyUrl(text: string): string {
   return `http://${isPort ? 'localhost:' : ''}${text.replace(/^[:/]+/, '')}`
 }
 
-/** An instant, as ISO 8601 in UTC. An offset is demanded: without one it would depend on the machine. */
+/** An instant, as ISO 8601 in UTC. An offset is required: without one, the instant would depend on the machine. */
 export function readInstant(text: string, name: string): string {
   const isComplete = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/i.test(text)
   const instant = isComplete ? Date.parse(text) : Number.NaN

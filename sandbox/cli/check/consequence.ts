@@ -21,7 +21,7 @@ export type Consequence = keyof typeof CONSEQUENCES | 'undecided'
 type Scenario = Pick<ScenarioInfo, 'name' | 'verdict'>
 
 /**
- * How a receiver goes on after a delivery that it did not answer: it answers nothing more; or it answers genuine deliveries, and no
+ * What a receiver still answers after a delivery without an answer: nothing; or genuine deliveries, and no
  * forgery at all, or other forgeries.
  */
 export type AfterSilence = 'nothing' | 'no_forgery' | 'others'
@@ -42,7 +42,7 @@ export function ofRefusal({ verdict }: Scenario, isKept: boolean): Consequence {
 }
 
 /**
- * The consequence of no answer to what must not be accepted. To cut the connection on each forgery is a way to refuse them; on some of
+ * The consequence of no answer to a delivery that must be refused. Closing the connection on each forgery is a way to refuse them; on some of
  * them, it may be a crash and a restart.
  */
 export function ofSilence({ verdict }: Scenario, after: AfterSilence): Consequence {

@@ -13,7 +13,7 @@ import {
 } from './probed.js'
 import { OF_ONE_EVENT } from './scenario-deliveries.js'
 
-/** The fault of a receiver that was sent what it must accept: genuine deliveries, or kinds without a handler. */
+/** The fault found by deliveries that must be accepted: genuine ones, or kinds without a handler. */
 export function faultWithGenuine(probed: Probed, results: readonly SendResult[]): Fault | undefined {
   const { scenario } = probed
   const isDone = handledFlags(probed, results)

@@ -1,7 +1,7 @@
 /** More of them are counted. */
 const MAX_NAMED = 3
 
-/** Says what bodies of JSON are instead of events: `It answers 2xx to an array and an event with an empty type.` */
+/** Lists JSON bodies that are no events: `It answers 2xx to an array and an event with an empty type.` */
 export function sayNoEvent(bodies: readonly string[]): string {
   const all = [...new Set(bodies.map(nameOf))]
   const names = all.length > MAX_NAMED ? [...all.slice(0, MAX_NAMED), `${all.length - MAX_NAMED} more`] : all

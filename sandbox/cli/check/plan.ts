@@ -11,9 +11,9 @@ export const PROBE_NAMES: readonly ProbeName[] = [...SCENARIOS.map(({ name }) =>
 
 /** The choice of probes, and of their events. */
 export interface Wanted {
-  /** A kind that it handles. Default `order.created`, and, without `data`, `event.published` for what an order cannot play. */
+  /** A kind that the receiver handles. Default `order.created`; without `data`, `event.published` where a scenario needs another kind. */
   kind?: string
-  /** The data of what exists, for a handler that looks it up. Default: orders and events that are made up, another one each time. */
+  /** Data that exists in the app, for a handler that looks it up. Default: made-up orders and events, new ones each time. */
   data?: Readonly<Record<string, unknown>>
   /** The probes to play. Default: all that the kind can play. */
   only?: readonly string[]
@@ -27,7 +27,7 @@ export interface Probe {
 interface EventSource {
   /** The JSON of an event. */
   make(): string
-  /** The JSON of an event that is cut within a character if it is sent in pieces. */
+  /** The JSON of an event that is split within a character when it is sent in pieces. */
   makeToCut(): string
 }
 
@@ -72,7 +72,7 @@ function documented(kind: string): EventKind {
 }
 
 /**
- * Whether the probe that is no scenario is played: it makes its orders up.
+ * Whether to play the probe of a failure that is retried, which makes up its orders.
  *
  * @throws TypeError if it is asked for, and cannot be
  */

@@ -17,9 +17,9 @@ export interface ProbeOptions extends Wanted {
   secret: Secrets
   /** How the service signs: the receiver's own option. */
   signature?: SignatureOptions
-  /** How far `t` may be from now, for the receiver. Default 300. */
+  /** The receiver's tolerance for `t`, in seconds. Default 300. */
   toleranceSeconds?: number
-  /** How long each answer may take; 0 is without end. Default 15. */
+  /** The timeout of each answer, in seconds; 0 for none. Default 15. */
   timeoutSeconds?: number
   send: Send
   /** Called with each result as it comes. */
@@ -31,9 +31,9 @@ export interface ProbeResult extends Omit<Judgement, 'at'> {
   readonly name: ProbeName
   /** The delivery that was sent, and the fault that it finds. */
   readonly description: string
-  /** The status of each answer, with `parked` if it was, or why there was none, in the order of the deliveries; it is stopped where none comes. */
+  /** For each delivery, the status, `parked`, or the reason why there was no answer. The first without an answer is the last. */
   readonly got: readonly string[]
-  /** The deliveries that were answered wrongly. Absent if it passed, and where nothing listens any more. */
+  /** The deliveries with a wrong answer. Absent if the probe passed, or if nothing listens any more. */
   readonly wrong?: readonly WrongDelivery[]
 }
 
@@ -80,7 +80,7 @@ export async function probe(url: string, options: ProbeOptions): Promise<readonl
     report(isGone ? gone(result, results.at(-1)?.name) : result)
     if (isGone) return results
   }
-  // It needs no order that exists, and says nothing if all fails before it is verified.
+  // It needs no existing order, and proves nothing if every delivery fails before its signature is verified.
   const isJudged = failing?.judges('unusable') ?? true
   if (isJudged && endsWithRetriedFailure) {
     const isUp = async (): Promise<boolean> => (await afterSilence()) !== 'nothing'
@@ -102,7 +102,7 @@ async function playRetriedFailure(
 /** A forgery without anything else about it. */
 const PLAIN_FORGERY = 'wrong-secret'
 
-/** How the receiver goes on after a delivery that it did not answer: by a genuine delivery each time, and by one forgery. */
+/** Finds out what the receiver still answers after a delivery without an answer: sends a genuine one each time, and one forgery. */
 function howItGoesOn(
   url: string,
   { event }: Pick<Probe, 'event'>,
@@ -120,7 +120,7 @@ function howItGoesOn(
   }
 }
 
-/** Sends a forgery, to see whether it is answered otherwise than a genuine delivery. */
+/** Sends a forgery, to see whether its answer differs from that of a genuine delivery. */
 async function handlerThatFails(
   url: string,
   { event, status }: Pick<Probe, 'event'> & Pick<Played, 'status'>,

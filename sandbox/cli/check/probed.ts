@@ -17,7 +17,7 @@ export interface Probed {
   readonly bodies?: readonly (string | undefined)[]
   /** For each delivery, whether its header is genuine but for a second `t`. Default: none is. */
   readonly repeatsTime?: readonly boolean[]
-  /** How it goes on, if a delivery that must not be accepted was not answered. Default `nothing`. */
+  /** What the receiver still answers after a forgery without an answer. Default `nothing`. */
   readonly afterSilence?: AfterSilence | undefined
 }
 
@@ -25,14 +25,14 @@ export interface Probed {
 export interface Fault {
   readonly advice: string
   readonly consequence: Consequence
-  /** The places of the deliveries that were answered wrongly, from 0. */
+  /** The indexes of the deliveries with a wrong answer. */
   readonly at: readonly number[]
 }
 
 /** Statuses by which a receiver says that a delivery is not genuine. */
 export const REFUSED: readonly number[] = [400, 401, 403]
 
-/** The status that many receivers give a duplicate. It does not refuse the bytes. */
+/** The status of a duplicate in many receivers. It does not mean that the signature is invalid. */
 export const CONFLICT = 409
 
 /** It says nothing about the delivery. */

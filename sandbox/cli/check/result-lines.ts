@@ -8,7 +8,7 @@ const WIDTH = Math.max(...PROBE_NAMES.map(({ length }) => length))
 /** The head of the results. */
 export const RESULTS_HEAD = `      ${'PROBE'.padEnd(WIDTH)}  ANSWERS`
 
-/** How many probes ended how, as they are printed with `--json`. */
+/** The number of probes by result, for `--json`. */
 export interface Counts {
   readonly passed: number
   readonly failed: number

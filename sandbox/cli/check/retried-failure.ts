@@ -17,7 +17,7 @@ export const RETRIED_KIND = 'order.created'
 
 type Lacking = (id: string) => object
 
-/** The parts that the orders lack: first all but the id, then those of a ticket. */
+/** The parts to leave out of an order: first all but its id, then those of a ticket. */
 const LACKING: readonly Lacking[] = [
   (id) => ({ order: { id } }),
   (id) => ({ order: { id }, tickets: [null] }),
@@ -47,7 +47,7 @@ export async function retriedFailure(receiver: Retrying): Promise<Retried> {
   const tried: Answers[] = []
   const toDuplicate = once(() => answerToDuplicate(receiver))
   for (const lacking of LACKING) {
-    // A failure that is not the order's fault does not follow the next order, too.
+    // A failure whose cause is not the order would not repeat with the next order.
     for (let inARow = 1; ; inARow += 1) {
       const answers = await deliver(bodyOf(lacking), receiver)
       tried.push(answers)

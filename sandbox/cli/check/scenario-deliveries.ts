@@ -8,7 +8,7 @@ const OF_ONE_MAKING: readonly ScenarioName[] = ['duplicate', 'concurrent-burst',
 export const OF_ONE_EVENT: readonly ScenarioName[] = ['whitespace', 'unicode', 'two-v1']
 
 /**
- * Makes a scenario for a receiver of any make, of which the answers alone are known: each delivery carries an event of its own unless
+ * Makes a scenario for any receiver, judged by its answers alone: each delivery carries an event of its own unless
  * the scenario is about repeating one, because an event that was sent before may be answered otherwise; and nothing is sent that a
  * correct receiver may either handle or refuse.
  *

@@ -59,7 +59,7 @@ const SECOND_TIME =
 
 const SERVER_ERROR = 'It answers 5xx, which makes the service retry for 72 hours: answer 4xx.'
 
-/** The fault of a receiver that was sent signed bodies that are no events. They may be parked, because then they are not lost. */
+/** The fault found by signed bodies that are no events. They may be parked, because then they are not lost. */
 export function faultWithUnusable(probed: Probed, results: readonly SendResult[]): Fault | undefined {
   const { name } = probed.scenario
   const accepted = placesOf(results, ({ response }) => isHandled(response))

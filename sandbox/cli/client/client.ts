@@ -58,7 +58,7 @@ export async function connectIfRunning(
   return undefined
 }
 
-/** The places that were tried, each with the source of its URL, for a message. */
+/** The URLs that were tried, each with its source, for a message. */
 function placesOf(places: readonly Candidate[]): string {
   const listed = places.map(({ url, source }) => `${url} (${source})`).join(' or ')
   const hasOtherPlace = places.some((place) => place.isUserNamed ?? place.isFromFile)

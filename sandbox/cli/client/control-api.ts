@@ -16,7 +16,7 @@ export type {
   TriggeredView,
 } from '../../internal.js'
 
-/** The name by which a sandbox is known from anything else that answers. */
+/** The name in a sandbox's answer, which identifies it. */
 const SANDBOX_NAME = 'tix-webhooks sandbox'
 
 /** Whether it is a sandbox that says this. */

@@ -21,7 +21,7 @@ export interface LineOptions {
   readonly hints?: Hints
 }
 
-/** Says each hint once, until something else has been said of the same URL. */
+/** Returns a hint unless it was the last one for this URL; then undefined. */
 export type Hints = (url: string, hint: string | undefined) => string | undefined
 
 /** How much of an answer is shown. */

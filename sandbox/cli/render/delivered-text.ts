@@ -1,4 +1,4 @@
-/** `2 delivered (1 parked)`: what was answered 2xx, of which the parked ones are not handled. */
+/** `2 delivered (1 parked)`: the parked ones were answered 2xx, but are not handled. */
 export function deliveredText(delivered: number, parked: number): string {
   return `${delivered} delivered${parked > 0 ? ` (${parked} parked)` : ''}`
 }

@@ -18,7 +18,7 @@ interface StartSecret extends Pick<FoundSecret, 'secret'> {
   readonly from: FoundSecret['from'] | undefined
 }
 
-/** Says where the sandbox is, and all that one needs to use it, the secrets included. */
+/** The address of the sandbox, and everything needed to use it, including secrets. */
 export function printStart(
   { url, clock, endpoints }: Sandbox,
   { out, keys, secret }: { out: Output; keys: readonly string[] | undefined; secret: StartSecret },
@@ -73,7 +73,7 @@ function originOf(secret: string, start: StartSecret, { colors, program }: Outpu
   return colors.bold(`This secret is new: your app needs it. To keep one for both: ${program} secret >> .env`)
 }
 
-/** Says what was asked of the API, and which error was the answer. */
+/** A request to the API, and the error that answered it. */
 export function printRequest(request: RequestRecord, out: Output): void {
   const { method, path, status, errorCode: code, note } = request
   const { colors } = out
@@ -145,7 +145,7 @@ function printAttempt(
   const count = {
     auto: `attempt ${tried}/${attempts}`,
     manual: 'resent by hand',
-    // The first delivery of chaos decides nothing: the genuine one follows at once.
+    // A delivery of chaos has no result of its own: the genuine one follows at once.
     scenario: undefined,
   }[attempt.trigger]
   const isLast = nextAtMs === undefined && status === 'failed' && attempt.trigger === 'auto'

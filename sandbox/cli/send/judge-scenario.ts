@@ -4,7 +4,7 @@ import { judge } from '../check/judge.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import type { Output } from '../terminal/output.js'
 
-/** Whether the answers to a scenario are what a receiver owes it. */
+/** Whether a scenario got the expected answers. */
 export interface ScenarioJudgement {
   readonly scenario: string
   readonly passed: boolean

@@ -7,14 +7,14 @@ import { asUsage, messageOf, UsageError } from '../failure.js'
 const WIDE = '€'.repeat(80)
 
 /**
- * The JSON of an event that nobody has seen before, with ids that are made up: a receiver that remembers those of an earlier check
+ * The JSON of a new event with made-up ids: a receiver that remembers those of an earlier check
  * would take them for duplicates.
  */
 export function madeUpEvent(kind: EventKind): string {
   return JSON.stringify(sampleEvent(kind, { at: unseenDate() }))
 }
 
-/** An event whose bytes, sent in pieces, are cut within a character: a receiver that decodes each piece corrupts it. */
+/** An event that is split within a character when it is sent in pieces: a receiver that decodes each piece corrupts it. */
 export function madeUpEventToCut(kind: EventKind): string {
   const at = unseenDate()
   const bodies = Array.from({ length: 16 }, (_, shift) => {
@@ -35,7 +35,7 @@ export function givenEvent(type: string, data: object): string {
 
 let latestMs = 0
 
-/** The time now, or soon: to a receiver that tells events apart by their date, each of them is another one. */
+/** A time from now on, different for each event: some receivers identify events by their date. */
 function unseenDate(): string {
   latestMs = Math.max(latestMs + 1, Date.now())
   return new Date(latestMs).toISOString()

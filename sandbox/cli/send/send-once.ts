@@ -20,7 +20,7 @@ export interface Destination {
 /** Sends to the public internet too, because the user typed the address. The sandbox, which sends by itself, has stricter rules. */
 export const sendAnywhere: Send = httpSender({ allowPublic: true })
 
-/** A sender that waits for no answer any more once the user has had enough: then it rejects. */
+/** A sender that rejects, without waiting for an answer, once the user stops the command. */
 export function whileWanted(send: Send, signal: AbortSignal): Send {
   // One for all requests: each of a burst would add a listener of its own.
   const stopped = aborted(signal).then(() => Promise.reject(signal.reason))
@@ -28,7 +28,7 @@ export function whileWanted(send: Send, signal: AbortSignal): Send {
   return (request) => Promise.race([stopped, send(request)])
 }
 
-/** Sends deliveries once, without a sandbox, and says how each went. It rejects only when the user has had enough. */
+/** Sends deliveries once, without a sandbox, and prints each answer. Rejects only if the user stops the command. */
 export function onceSender(
   { url, secret, timeoutMs }: Destination,
   signal: AbortSignal,

@@ -20,7 +20,7 @@ export interface SandboxRequest extends EventRequest {
   readonly mode: 'test' | 'live'
 }
 
-/** Has the running sandbox make and send it, and says what became of it. */
+/** Triggers a webhook in the running sandbox, and prints its deliveries. */
 export async function triggerInSandbox(
   { data, event, scenario, ...request }: SandboxRequest,
   flag: string | undefined,

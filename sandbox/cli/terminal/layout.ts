@@ -9,7 +9,7 @@ export interface Column {
   readonly drop?: number
 }
 
-/** A piece of a line, and when it gives way, as a column does. */
+/** A part of a line, and the order in which it is left out, as for a column. */
 export interface Piece {
   readonly text: string
   readonly drop?: number

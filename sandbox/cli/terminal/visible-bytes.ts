@@ -1,20 +1,20 @@
 import { widthOf } from './layout.js'
 
-/** Controls, formats, line separators, blanks that are no space, combining characters, and what UTF-8 that is none becomes. */
+/** Control and format characters, line separators, blanks other than the space, combining characters, and U+FFFD, which replaces invalid UTF-8. */
 const INVISIBLE = /[\p{C}\p{Z}\p{Mn}\p{Me}\ufffd]/u
 
 /** Each character; a `mark` is a `<` that begins what is written like one of ours, but stands in the text itself. */
 const CHARACTERS = /(?<mark><(?=[0-9a-f]{2}(?: [0-9a-f]{2})*>))|./gsu
 
 /**
- * A text in which no byte is invisible: those that would be stand as `<0a>`, in hexadecimal. A space is one only at the start and the
+ * Shows invisible bytes in hexadecimal, such as `<0a>`. A space is shown so only at the start and the
  * end of the text, where nobody sees it.
  */
 export function visible(text: string): string {
   return marked(text).join('')
 }
 
-/** The same within so many columns: the beginning and the end of a longer one, and how many bytes it has. */
+/** The same within a number of columns: of a longer text the start, the end, and the number of bytes. */
 export function visibleWithin(text: string, columns: number): string {
   // A character takes a column or more, so that no more of a long text need be read.
   const whole = text.length <= columns ? visible(text) : undefined

@@ -31,7 +31,7 @@ export function checkChanges(
   return dates
 }
 
-/** Makes the changes, which have been checked. What is not given stays. */
+/** Applies changes that are already validated. Omitted fields stay. */
 export function applyChanges(
   event: EventRecord,
   given: UpdateEvent,

@@ -29,7 +29,7 @@ export function checkCreation(given: CreateEvent, problemOfVenue: (venueId: stri
   return dates
 }
 
-/** The record of a new event: a draft (spec section 3). */
+/** The record of a new event: a draft. */
 export function makeEvent(
   given: CreateEvent,
   dates: Pick<EventRecord, 'doorsAt' | 'endsAt' | 'onSaleAt'>,

@@ -45,7 +45,7 @@ const onSaleAt = moment('offset optional').meta({
 })
 const venueId = reference('ven').meta({ description: 'The id of one of GET /v2/venues.' })
 
-/** `POST /v2/events` (spec section 4.1). */
+/** `POST /v2/events`. */
 export const createEventBody = z
   .strictObject({
     title,
@@ -78,7 +78,7 @@ export const createEventBody = z
     oneOf: [{ required: ['venue_id'] }, { required: ['venue'] }],
   })
 
-/** `PATCH /v2/events/{id}` (spec section 4.4, which shows no fields). */
+/** `PATCH /v2/events/{id}`, whose fields the specification does not show. */
 export const updateEventBody = z
   .strictObject({
     title: title.optional(),
@@ -100,7 +100,7 @@ export const updateEventBody = z
   })
   .meta({ id: 'UpdateEventBody', title: 'What to change of an event', ...NOT_SHOWN })
 
-/** `POST /v2/events/{id}/reschedule` (spec section 4.5, which shows no fields). */
+/** `POST /v2/events/{id}/reschedule`, whose fields the specification does not show. */
 export const rescheduleEventBody = z
   .strictObject({
     doors_at: doorsAt.meta({ description: 'Another moment than before, and one that lies ahead.' }),
@@ -108,7 +108,7 @@ export const rescheduleEventBody = z
   })
   .meta({ id: 'RescheduleEventBody', title: 'New dates of an event', ...NOT_SHOWN })
 
-/** `POST /v2/events/{id}/publish` and `/cancel` (spec section 4.5, which shows no fields). */
+/** `POST /v2/events/{id}/publish` and `/cancel`, whose fields the specification does not show. */
 export const emptyBody = z
   .strictObject({})
   .meta({ id: 'EmptyBody', title: 'Nothing: none or {}', ...NOT_SHOWN })

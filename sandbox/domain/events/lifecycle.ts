@@ -1,5 +1,5 @@
 import type { VirtualClock } from '../../time/clock.js'
-import { type PublicUrl, presentEvent } from '../present.js'
+import { type PublicUrl, presentEvent } from '../api-objects.js'
 import type { EventRecord } from '../records.js'
 import type { WebhookData, WebhookKind } from '../resources.js'
 import { utcText } from './moments.js'
@@ -31,7 +31,7 @@ export class Lifecycle {
   }
 
   /**
-   * Flips a draft to `on_sale` (spec section 3).
+   * Flips a draft to `on_sale`.
    *
    * @throws Refusal if the event is not a draft, or would be over at once
    */
@@ -46,7 +46,7 @@ export class Lifecycle {
   }
 
   /**
-   * Cancels an event and refunds everyone, whatever its refund policy says (spec section 3).
+   * Cancels an event and refunds everyone, whatever its refund policy says.
    *
    * @throws Refusal if the event is over, or already cancelled
    */
@@ -90,7 +90,7 @@ export class Lifecycle {
     this.#settleEnd(event)
   }
 
-  /** Sees to it that what will happen by itself happens in its time. */
+  /** Schedules the next automatic transition. */
   arm(event: EventRecord): void {
     this.disarm(event)
     const next = nextOf(event)
@@ -119,7 +119,7 @@ export class Lifecycle {
     }
   }
 
-  /** Goes on sale again, or is sold out, by what is sold of its capacity. */
+  /** Changes between on sale and sold out after a sale or a change of capacity. */
   #settleStock(event: EventRecord): void {
     this.#occur(event, event.sold >= event.capacity ? 'soldOut' : 'restocked')
   }
@@ -143,7 +143,7 @@ export class Lifecycle {
   }
 }
 
-/** When something will happen to it by itself: a draft goes live, what is published ends. */
+/** The time of the next automatic transition: a draft goes live, a published event ends. */
 function nextOf({ status, onSaleAt, endsAt }: EventRecord): number | undefined {
   if (status === 'draft') return onSaleAt?.ms
   return status === 'on_sale' || status === 'sold_out' ? endsAt.ms : undefined

@@ -13,7 +13,7 @@ type Answer = { readonly to: EventStatus } | { readonly refused: RefusalCode }
 const to = (status: EventStatus): Answer => ({ to: status })
 const refused = (code: RefusalCode): Answer => ({ refused: code })
 
-/** The actions allowed in each state, and the state that they lead to (spec section 3; the rest is assumed). */
+/** The actions allowed in each state, and the state that they lead to. */
 export const TRANSITIONS: Readonly<Record<EventStatus, Readonly<Record<Trigger, Answer>>>> = {
   draft: {
     publish: to('on_sale'),

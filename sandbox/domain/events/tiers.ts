@@ -2,7 +2,7 @@ import type { TierRecord } from '../records.js'
 import type { Problem } from '../refusal.js'
 import type { TierInput } from './event-requests.js'
 
-/** The tiers of an event after a list was given. A tier of a name that was there before is that tier: it keeps its id. */
+/** The tiers of an event after an update with a new list. A tier keeps its id if its name is the same. */
 export function tiersOf(
   given: readonly TierInput[],
   before: readonly TierRecord[],
@@ -32,7 +32,7 @@ export function problemsOfTiers(given: readonly TierInput[], before: readonly Ti
   })
 }
 
-/** How many tickets there are (spec section 2.1). */
+/** How many tickets there are. */
 export function capacityOf(tiers: readonly { readonly quantity: number }[]): number {
   return tiers.reduce((sum, { quantity }) => sum + quantity, 0)
 }

@@ -1,5 +1,5 @@
+import { type PublicUrl, presentEvent, presentTicket, type Ticket } from '../api-objects.js'
 import type { Lifecycle } from '../events/lifecycle.js'
-import { type PublicUrl, presentEvent, presentTicket, type Ticket } from '../present.js'
 import type { EventObject } from '../resources.js'
 import type { Ledger } from './ledger.js'
 

@@ -1,4 +1,4 @@
-import { buyerEmail, type PublicUrl, presentTicket } from '../present.js'
+import { buyerEmail, type PublicUrl, presentTicket } from '../api-objects.js'
 import type { EventRecord, OrderRecord } from '../records.js'
 import type { OrderResult } from '../resources.js'
 import type { Ledger } from './ledger.js'

@@ -1,5 +1,5 @@
+import type { Ticket } from '../api-objects.js'
 import { Collection } from '../collection.js'
-import type { Ticket } from '../present.js'
 import type { EventRecord, VenueRecord } from '../records.js'
 import { Refusal } from '../refusal.js'
 import { LIMITS } from '../requests/limits.js'

@@ -1,7 +1,7 @@
 import type { Random } from '../../lib/random.js'
+import { type PublicUrl, presentOrder } from '../api-objects.js'
 import type { Lifecycle } from '../events/lifecycle.js'
 import { nextStatus } from '../events/states.js'
-import { type PublicUrl, presentOrder } from '../present.js'
 import { Refusal } from '../refusal.js'
 import { missingResource } from '../requests/missing.js'
 import type { OrderResult } from '../resources.js'

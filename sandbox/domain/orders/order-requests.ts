@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { reference } from '../requests/fields.js'
 import { LIMITS } from '../requests/limits.js'
 
-/** `POST /v2/sandbox/orders` (spec section 4.6). */
+/** `POST /v2/sandbox/orders`. */
 export const createOrderBody = z
   .strictObject({
     event_id: reference('evt'),

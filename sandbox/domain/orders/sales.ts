@@ -1,5 +1,5 @@
 import type { Random } from '../../lib/random.js'
-import type { Ticket } from '../present.js'
+import type { Ticket } from '../api-objects.js'
 import type { EventRecord, OrderRecord, TierRecord } from '../records.js'
 import { Refusal } from '../refusal.js'
 import { LIMITS } from '../requests/limits.js'
@@ -28,7 +28,7 @@ export function checkSale(event: EventRecord, tier: TierRecord, quantity: number
   }
 }
 
-/** Sells tickets of a tier. That there are as many has been checked. */
+/** Sells tickets of a tier, whose number was checked before. */
 export function sell(
   event: EventRecord,
   tier: TierRecord,

@@ -5,14 +5,14 @@ import { NOT_SHOWN } from '../resources.js'
 import { LIMITS } from './limits.js'
 
 /**
- * A rule that a schema has beside its type. The code is that of the refusal; the message goes on a sentence that begins with the
+ * A rule that a schema has beside its type. The code is that of the refusal; the message continues a sentence that begins with the
  * name of the field.
  */
 export function refusal(code: RefusalCode): { params: { code: RefusalCode } } {
   return { params: { code } }
 }
 
-/** A rule about two fields, which is also looked at where others are wrong: the caller learns of all at once. */
+/** A rule about two fields. It is checked even if other fields are invalid, so that the caller sees all errors at once. */
 export function rule(code: RefusalCode, path: string, message: string) {
   return { ...refusal(code), path: [path], error: message, when: isAboutFields }
 }
@@ -21,7 +21,7 @@ function isAboutFields({ value }: { value: unknown }): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A moment in one of the forms. It stays the text that was sent: what reads it gets both from `readMoment`. */
+/** A moment in one of the forms, kept as the text that was sent. `readMoment` parses it. */
 export function moment(form: MomentForm): z.ZodString {
   return z
     .string()
@@ -39,7 +39,7 @@ export function reference(prefix: string): z.ZodString {
   return z.string().meta({ pattern: `^${prefix}_` })
 }
 
-/** Controls, line breaks among them, and halves of characters: no database of a service would take a NUL, no ticket shows a bell. */
+/** Control characters, including line breaks, and lone surrogates: databases refuse a NUL, and a ticket cannot print a bell. */
 const CONTROL = /[\p{Cc}\p{Cs}]/u
 const C = '\\u0000-\\u001f\\u007f-\\u009f'
 
@@ -47,7 +47,7 @@ const C = '\\u0000-\\u001f\\u007f-\\u009f'
 const B = '\\u0020\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff'
 const LINE = `^[${B}]*[^${C}${B}][^${C}]*$`
 
-/** At most so many characters, as JSON Schema counts them: an emoji is one, and `length` has two. */
+/** A maximum of characters as JSON Schema counts them: an emoji is one, though its `length` is 2. */
 function atMost(maximum: number) {
   return (text: string, context: z.RefinementCtx): void => {
     if (text.length <= maximum || [...text].length <= maximum) return
@@ -55,7 +55,7 @@ function atMost(maximum: number) {
   }
 }
 
-/** Text on one line. Blanks around it are taken away; a line break there is refused, as the pattern says. */
+/** Text on one line. Blanks around it are trimmed; a line break is refused. */
 export function line(maxCharacters: number) {
   return z
     .string()
@@ -104,12 +104,12 @@ export const description = z
       'Markdown. The tags of raw HTML are taken out, and so are link targets other than http, https, mailto, tel and relative ones.',
   })
 
-/** The characters of RFC 3986: what a browser would still repair is refused. */
+/** The characters that RFC 3986 allows. Others are refused, even if browsers repair them. */
 const PATH_CHARACTER = "(?:%[0-9A-Fa-f]{2}|[A-Za-z0-9._~!$&'()*+,;=:@-])"
 const HTTP_URL = `^[Hh][Tt][Tt][Pp][Ss]?://(?:[A-Za-z0-9._~-]+|\\[[0-9A-Fa-f:.]+\\])(?::[0-9]{1,5})?(?:/${PATH_CHARACTER}*)*(?:\\?(?:${PATH_CHARACTER}|[/?])*)?(?:#(?:${PATH_CHARACTER}|[/?])*)?$`
 const IS_HTTP_URL = new RegExp(HTTP_URL)
 
-/** The image of an event, by its URL. An upload is not described in the specification (section 4.1). */
+/** The image of an event, by its URL. An upload is not described in the specification. */
 export const image = z
   .string()
   .max(LIMITS.urlCharacters)

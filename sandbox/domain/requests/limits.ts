@@ -20,8 +20,8 @@ export const LIMITS = {
   pageSize: 100,
 } as const
 
-/** The items on a page of a list if `limit` is omitted (spec section 8). */
+/** The items on a page of a list if `limit` is omitted. */
 export const DEFAULT_PAGE_SIZE = 25
 
-/** How long an event lasts where `ends_at` is omitted when it is created (spec section 8). */
+/** How long an event lasts where `ends_at` is omitted when it is created. */
 export const DEFAULT_DURATION_MS = 4 * 60 * 60 * 1000

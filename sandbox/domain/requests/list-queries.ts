@@ -26,7 +26,7 @@ const page = (prefix: string) => ({
     .meta({ description: 'The cursor: an id. The page has what is before it in the list: what is newer.' }),
 })
 
-/** `GET /v2/events` (spec section 4.2). */
+/** `GET /v2/events`. */
 export const listEventsQuery = z
   .strictObject({
     status: eventStatus.optional(),
@@ -51,7 +51,7 @@ export const listEventsQuery = z
 
 export type ListEvents = z.infer<typeof listEventsQuery>
 
-/** `GET /v2/venues` (spec section 4.7, which shows no parameters). */
+/** `GET /v2/venues`, whose parameters the specification does not show. */
 export const listVenuesQuery = z
   .strictObject(page('ven'))
   .refine(hasOneDirection, ONE_DIRECTION)

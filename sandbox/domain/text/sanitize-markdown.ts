@@ -18,11 +18,11 @@ const HIDDEN = /<(script|style|template|iframe|noembed|noframes)\b[^>]*>[\s\S]*?
 const MARKUP =
   /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!\[CDATA\[[\s\S]*?\]\]>|<![a-z][^>]*>|<\/?([a-z][^\s/>]*)(?:"[^"]*"|'[^']*'|[^'">])*>|</gi
 
-/** Tags that end a word. */
-const ENDS_WORD =
+/** Block elements. Where their tags are removed, a blank keeps the words on both sides apart. */
+const BLOCKS =
   /^(?:article|aside|blockquote|br|d[dlt]|div|footer|h[1-6]|header|hr|li|ol|p|pre|section|table|t[dhr]|ul)$/i
 
-/** An address without a scheme, or with a harmless one. A reference or an escape before the path could hide the colon of a scheme. */
+/** A URL without a scheme, or with a harmless one. A character reference or an escape before the path could hide a scheme's colon. */
 const SAFE_TARGET = /^<?(?:(?:https?|mailto|tel):|(?:[^:&\\]|&(?!#|[a-z0-9]+;)|\\(?=[*_~]))*(?:[/?#]|$))/i
 
 /**
@@ -39,16 +39,16 @@ const judge = new MarkdownIt('commonmark', { html: true })
 judge.validateLink = () => true
 judge.normalizeLink = (url) => url
 
-/** Removing HTML can join other HTML, as in `<<b>script>`. After so many passes, all marks of HTML and of links are written as text. */
-const PASSES = 4
+/** Removing HTML can join other HTML, as in `<<b>script>`. After this many passes, all marks of HTML and of links are written as text. */
+const MAX_PASSES = 4
 
 /**
- * Markdown without raw HTML, whose text stays, and without link targets other than pages, mailboxes and telephones, which become `#`
- * (spec section 2.1: "sanitized by the service"). Other Markdown stays as it is.
+ * Markdown without raw HTML, whose text stays, and without link targets other than pages, mailboxes and telephones, which become
+ * `#`. Other Markdown stays as it is.
  */
 export function sanitizeMarkdown(markdown: string): string {
   let source = markdown
-  for (let pass = 0; pass < PASSES; pass += 1) {
+  for (let pass = 0; pass < MAX_PASSES; pass += 1) {
     const edits = editsOf(source)
     if (edits.length === 0 && isClean(source)) return source
     source = edited(source, edits)
@@ -56,7 +56,7 @@ export function sanitizeMarkdown(markdown: string): string {
   return source.replaceAll('<', '&lt;').replaceAll('[', '&#91;')
 }
 
-/** Whether a second parser, that of the public page, agrees: in corners, each finds what the other takes for text. */
+/** Whether the parser of the public page finds no HTML either. In corner cases the two parsers differ. */
 function isClean(source: string): boolean {
   const tokens = judge.parse(source, {}).flatMap((token) => [token, ...(token.children ?? [])])
   return tokens.every((token) => {
@@ -120,7 +120,7 @@ function endOf(source: string, from: number, to: number): number {
 function textOf(html: string, isBlock: boolean): string {
   const text = html.replace(HIDDEN, '').replace(MARKUP, (markup: string, tag: string | undefined) => {
     if (markup === '<') return '&lt;'
-    return tag !== undefined && ENDS_WORD.test(tag) ? ' ' : ''
+    return tag !== undefined && BLOCKS.test(tag) ? ' ' : ''
   })
   // Markdown would render text that HTML indented as code.
   return isBlock ? text.replace(/^[ \t]+|[ \t]+$/gm, '') : text

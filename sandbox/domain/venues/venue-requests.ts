@@ -16,7 +16,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** A venue as it is given: the `venue` of `POST /v2/events` (spec section 2.4, which shows no fields). */
+/** A venue as it is given: the `venue` of `POST /v2/events`, whose fields the specification does not show. */
 export const createVenueBody = z
   .strictObject({
     name: text,

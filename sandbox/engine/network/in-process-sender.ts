@@ -9,11 +9,11 @@ export type Deliver = (request: Request) => Response | Promise<Response>
 /** After so many requests, other tasks get a turn: requests in process wait for no network, so they would block timers and the release of memory. */
 const REQUESTS_OF_A_TURN = 100
 
-/** Taken before any test puts a clock of its own in its place. Where that was done before, nothing is waited for by them. */
+/** The real timers, read before a test can fake them. If they were faked before this module loaded, no pause is made. */
 const { setImmediate, setTimeout: setRealTimeout } = globalThis
 const areReal = !isFakeTimer(setImmediate) && !isFakeTimer(setRealTimeout)
 
-/** Hands each request to a function of this process: no port, and nothing leaves it. */
+/** Sends each request to a function in this process, without a network. */
 export function inProcessSender(deliver: Deliver): Send {
   let requests = 0
   return async (request) => {
@@ -47,7 +47,7 @@ export function inProcessSender(deliver: Deliver): Send {
 async function receive(deliver: Deliver, request: OutgoingRequest, signal: AbortSignal): Promise<SendResult> {
   try {
     const response: Response | undefined = await deliver(requestOf(request, signal))
-    // Frameworks have Responses of their own: what can be read like one is one.
+    // Some frameworks have a Response class of their own, so the members are checked and not the class.
     if (typeof response?.status !== 'number') {
       return failure('receiver_threw', 'The receiver returned no Response. Is a return missing?')
     }
@@ -66,7 +66,7 @@ function requestOf(
   signal: AbortSignal,
 ): Request {
   const pieces = transport === 'whole' ? [body] : piecesOf(body, transport)
-  // `duplex` is what a body that is a stream needs, and not in the types.
+  // A streamed body needs `duplex`, which the types lack.
   const init: RequestInit & { duplex: 'half' } = {
     method: 'POST',
     headers,

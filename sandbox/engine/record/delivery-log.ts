@@ -2,7 +2,6 @@ import { isParked } from '../../lib/outcome-of.js'
 import type { Timer } from '../../time/timer-queue.js'
 import { type DeliveryFilter, hasStatus, matchesFilter } from './delivery-filter.js'
 import { FORGOTTEN_STATUSES, type Forgotten, ForgottenCounter } from './forgotten.js'
-import { Latest } from './latest.js'
 import { LIMITS } from './limits.js'
 import { NewestFirst } from './newest-first.js'
 import {
@@ -14,6 +13,7 @@ import {
   isSettled,
   noDeliveries,
 } from './records.js'
+import { Ring } from './ring.js'
 
 /** A delivery, and what the engine alone needs to know of it. */
 export interface Tracked {
@@ -34,11 +34,11 @@ interface Entry extends Tracked {
 /** How many deliveries a filter finds, whatever its limit. */
 export interface Tally {
   readonly matching: number
-  /** How many of these no scenario sent. */
+  /** How many of these are genuine: no scenario sent them. */
   readonly genuine: number
-  /** How many no scenario sent that are no longer kept, and of which only the status is known to match. */
+  /** The genuine deliveries that are no longer kept and may have matched: only their status is known. */
   readonly forgotten: number
-  /** The parked ones that no scenario sent, whatever the status asked for, with those no longer kept. They were answered 2xx, but not handled. */
+  /** All genuine deliveries that are parked, whatever the filter's status, including those no longer kept. */
   readonly parked: number
 }
 
@@ -58,9 +58,9 @@ interface AttemptKey {
 export class DeliveryLog {
   readonly #entries = new NewestFirst<Entry>()
   readonly #counts = noDeliveries()
-  readonly #settled = new Latest<string>(LIMITS.settled)
-  readonly #attempts = new Latest<AttemptKey>(LIMITS.attempts)
-  readonly #bodies = new Latest<AttemptKey>(LIMITS.bodies)
+  readonly #settled = new Ring<string>(LIMITS.settled)
+  readonly #attempts = new Ring<AttemptKey>(LIMITS.attempts)
+  readonly #bodies = new Ring<AttemptKey>(LIMITS.bodies)
   readonly #forgotten = new ForgottenCounter()
 
   get(id: string): Tracked | undefined {
@@ -106,7 +106,7 @@ export class DeliveryLog {
     return entry
   }
 
-  /** Changes what is given; what is given as undefined is taken away. */
+  /** Changes the given fields; those given as undefined are removed. */
   change(tracked: Tracked, changes: Changes): Delivery {
     const entry = this.#entryOf(tracked)
     const before = entry.delivery
@@ -153,7 +153,7 @@ export class DeliveryLog {
     return this.#settled.toArray()
   }
 
-  /** Takes in what was saved, in place of all that is here. The oldest first. */
+  /** Replaces everything with saved deliveries, the oldest first. */
   load(
     saved: readonly Omit<Tracked, 'timer'>[],
     settledIds: readonly string[],

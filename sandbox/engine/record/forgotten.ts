@@ -28,7 +28,7 @@ export class ForgottenCounter {
     if (isParkedDelivery(delivery)) this.#counts.parked += 1
   }
 
-  /** How many of a status, or of any, no scenario had sent. */
+  /** The genuine deliveries of a status, or of all. */
   genuine(status: DeliveryStatus | 'scenario' | undefined): number {
     return GENUINE.filter((one) => status === undefined || one === status).reduce(
       (sum, one) => sum + this.#counts[one],
@@ -36,7 +36,7 @@ export class ForgottenCounter {
     )
   }
 
-  /** Counts on from these; without them from nothing. */
+  /** Restores saved counts. Default: zero. */
   restart(counts: Forgotten = noneForgotten()): void {
     this.#counts = { ...counts }
   }

@@ -1,13 +1,13 @@
-/** How much of the record is kept. The numbers are in proportion to the settled deliveries. */
+/** How much history is kept. */
 export const LIMITS = {
-  /** Deliveries that have come to their end: the latest. */
+  /** The latest settled deliveries. */
   settled: 1000,
-  /** Deliveries that are on their way. */
+  /** Deliveries that still have attempts to come. */
   unsettled: 200_000,
-  /** Attempts of one delivery: the latest. */
+  /** The latest attempts of one delivery. */
   attemptsOfOne: 100,
-  /** Attempts of all deliveries: the latest. */
+  /** The latest attempts of all deliveries. */
   attempts: 20_000,
-  /** Attempts with the body of their answer: the latest. */
+  /** The latest attempts whose answer's body is kept. */
   bodies: 1000,
 } as const

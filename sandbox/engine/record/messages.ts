@@ -25,7 +25,7 @@ export class Messages {
     this.#random = random
   }
 
-  /** Each is created later than the one before, if by a millisecond only: no two have the same bytes, unless `created_at` is in seconds. */
+  /** Makes a message at least a millisecond later than the last one, so that no two have the same bytes (unless `created_at` is in seconds). */
   make({ mode, type, data, body: captured }: MessageInput): Message {
     this.#latestMs = Math.max(Math.floor(this.#clock.now()), this.#latestMs + 1)
     const createdAt = new Date(this.#latestMs).toISOString()
@@ -37,7 +37,7 @@ export class Messages {
     return this.#precision === 'seconds' ? createdAt.replace(/\.\d+Z$/, 'Z') : createdAt
   }
 
-  /** When the latest was created; none if there is none. */
+  /** When the last message was created; undefined if there is none. */
   get latestMs(): number | null {
     return Number.isFinite(this.#latestMs) ? this.#latestMs : null
   }

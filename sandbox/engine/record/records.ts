@@ -13,7 +13,7 @@ export interface Message {
 
 export type DeliveryStatus = 'pending' | 'retrying' | SettledStatus
 
-/** The status of a delivery that nothing is sent for any more. That of a scenario is `passed` or `wrong_answer`. */
+/** The status of a delivery without further attempts. A scenario's is `passed` or `wrong_answer`. */
 export type SettledStatus = 'delivered' | 'failed' | 'skipped' | ScenarioStatus
 
 /** Whether the answers to a scenario were those that it expects. */

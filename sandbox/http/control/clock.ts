@@ -92,7 +92,7 @@ async function counted(service: Service, advance: (begins: () => void) => Promis
   }
 }
 
-/** Moves the clock, and says what became of the attempts and of the deliveries that fell due. */
+/** Moves the clock, and reports the attempts made and the deliveries that ended. */
 async function countAttempts(
   service: Service,
   attempts: AdvanceCounts,

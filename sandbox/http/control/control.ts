@@ -15,7 +15,7 @@ export function addControl(app: App, parts: ControlParts): void {
   app.use('/_sandbox/*', (c, next) => {
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') {
       parts.guard.checkOrigin(c.req.raw)
-      // A form of a foreign page can send anything but this. It cannot delete, and there is nothing to send then.
+      // A form on a foreign page cannot send this content type, nor the method DELETE, which has no body.
       if (c.req.method !== 'DELETE') checkJsonType(c.req.header('content-type') ?? '')
     }
     return next()

@@ -12,7 +12,7 @@ export function deliveryJson(delivery: Delivery, engine: Engine): DeliveryView {
   return { ...headJson(delivery, engine), body: message.body, attempts: attempts.map(attemptJson) }
 }
 
-/** A delivery without its body, and with its last answer alone: a line of a list. */
+/** A delivery for a list: without its body, with its last answer alone. */
 export function briefJson(delivery: Delivery, engine: Engine): BriefView {
   const { attempts } = delivery
   const last = attempts.at(-1)

@@ -14,7 +14,7 @@ const ordersQuery = z.strictObject({
 const anything = z.looseObject({})
 
 /**
- * Adds `/orders`, and what can be done with the events of the test account: by the rules of the API, without a key, and not among
+ * Adds `/orders` and the actions on events of the test account. The rules are those of the API, but no key is needed, and the requests are not listed among
  * the requests that the user's code made.
  */
 export function addObjects(app: App, { service }: ControlParts): void {

@@ -12,7 +12,7 @@ const PING_MS = 15_000
 /** Adds `/stream`: the state on connect, and whenever it has changed. It takes the query of `/state`. */
 export function addStream(app: App, parts: ControlParts): void {
   app.get('/_sandbox/stream', (c) => {
-    // HEAD comes here too, and nobody would ever read its body, nor end it.
+    // A HEAD request also gets here: its stream would never be read or closed.
     if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' })
     const query = readParameters(c, stateQuery)
     return streamSSE(c, async (stream) => {
@@ -31,7 +31,7 @@ export function addStream(app: App, parts: ControlParts): void {
             isStale = false
             const startedMs = performance.now()
             await stream.writeSSE({ event: 'state', data: JSON.stringify(stateJson(parts, query)) })
-            // A large state, or a slow reader, gets fewer: the sandbox has other things to do.
+            // A large state or a slow reader gets fewer updates, to leave time for other work.
             const pauseMs = Math.max(PAUSE_MS, 4 * (performance.now() - startedMs))
             await setTimeout(pauseMs, undefined, { ref: false })
           } else {

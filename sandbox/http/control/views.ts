@@ -125,9 +125,9 @@ export interface DeliveriesView {
   readonly matching: number
   /** How many of these no scenario sent. */
   readonly genuine: number
-  /** How many no scenario sent that are no longer kept, and of which only the status is known to match. */
+  /** The genuine deliveries that are no longer kept and may have matched: only their status is known. */
   readonly forgotten: number
-  /** The parked ones that no scenario sent, whatever the status asked for, with those no longer kept. They were answered 2xx, but not handled. */
+  /** All genuine deliveries that are parked, whatever the filter's status, including those no longer kept. */
   readonly parked: number
 }
 

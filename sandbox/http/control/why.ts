@@ -8,7 +8,7 @@ import type { WhyView } from './views.js'
 
 const HEADER = 'x-service-signature'
 
-/** Why an attempt ended as it did: what to do, what is to be said of its signature, and whether a scenario got the answer that it expects. */
+/** Why an attempt ended as it did: the advice, the diagnosis of its signature, and whether a scenario got the expected answer. */
 export async function whyJson(service: Service, delivery: Delivery, attempt: Attempt): Promise<WhyView> {
   const scenario = scenarioJson(attempt, delivery)
   return {
@@ -52,7 +52,7 @@ async function diagnosisOf(
   return first
 }
 
-/** Advice on a signature is for one that should be valid: what a scenario made invalid is to stay so, and what was signed here was right. */
+/** Whether to advise on the signature: not if a scenario made it invalid on purpose, nor if the sandbox signed it itself. */
 function signatureJson(diagnosis: Diagnosis | undefined, { trigger }: Attempt): WhyView['signature'] {
   if (diagnosis === undefined) return null
   const { findings } = diagnosis

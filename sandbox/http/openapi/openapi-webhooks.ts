@@ -22,7 +22,7 @@ const SIGNATURE: Json = {
   },
 }
 
-/** The webhooks of the service (spec section 6). */
+/** The webhooks of the service. */
 export function describeWebhooks(schemas: SchemaCollection): Json {
   const entries = Object.entries(webhookData).map(([kind, data]) => [
     kind,

@@ -64,7 +64,7 @@ const BAD_EVENT = [
   'image_upload_not_shown',
 ] as const
 
-/** Every operation of the API (spec section 4). */
+/** Every operation of the API. */
 export const OPERATIONS: readonly Operation[] = [
   {
     id: 'createEvent',

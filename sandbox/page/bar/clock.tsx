@@ -24,7 +24,7 @@ function setPassage(passage: Passage | undefined): void {
   showPassage(passage)
 }
 
-/** Ends what is shown of an advance: a reset ended the advance itself. */
+/** Removes the progress of an advance that a reset has ended. */
 export const endPassage = (): void => setPassage(undefined)
 
 /** Moves the virtual time; how far it has come is shown while answers are awaited. */

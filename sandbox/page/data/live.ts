@@ -15,7 +15,7 @@ const RETRY_MS = 1000
 const POLL_MS = 1000
 
 /**
- * Follows the state of the sandbox while the tab can be seen: by a stream, and by asking each second where other tabs have all
+ * Follows the state of the sandbox while the tab can be seen: by a stream, or by a request each second if other tabs have all
  * streams there are. What broke off is tried again until it works.
  *
  * @param query of `/_sandbox/state`

@@ -1,4 +1,4 @@
-/** How many tabs have a stream. A browser opens six connections to one host: the others are for what the tabs ask and do. */
+/** How many tabs may stream. Browsers open six connections to a host; the rest are for the requests of the tabs. */
 const SLOTS = 3
 
 /**

@@ -8,7 +8,7 @@ const LINE_Y = 24
 /** The labelled times, in minutes. In a narrow window the style hides every second one. */
 const TICKS = [0, 5, 30, 120, 360, 720, 1440, 2880, 4320]
 
-/** Seconds and days on one line: by the cube root, steps that grow stand about as far from each other. */
+/** The position of a time. The cube root puts seconds and days on one line, with growing gaps about equally far apart. */
 function placeOf(ms: number): string {
   return `${(3 + 94 * Math.cbrt(Math.min(Math.max(ms, 0), WINDOW_MS) / WINDOW_MS)).toFixed(1)}%`
 }

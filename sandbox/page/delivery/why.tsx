@@ -8,7 +8,7 @@ interface WhyProps {
   readonly attempt: AttemptView
 }
 
-/** Why an attempt was not accepted, or not handled; and of a scenario, the answer that it expects, and the one that it got. */
+/** Why an attempt was not accepted or not handled. For a scenario, also the expected answer and the actual one. */
 export function Why({ delivery, attempt }: WhyProps) {
   const isGood = isAccepted(attempt)
   const why = useLoaded(

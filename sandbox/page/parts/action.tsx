@@ -6,7 +6,7 @@ import { notifyError } from './notice.js'
 interface ActionProps {
   readonly run: () => unknown
   readonly children: ComponentChildren
-  /** `main`: what one most likely wants. `danger`: what cannot be undone is asked for twice. */
+  /** `main`: the usual choice. `danger`: it cannot be undone, so a second click confirms it. */
   readonly look?: 'main' | 'danger' | 'small' | undefined
   readonly title?: string | undefined
   readonly disabled?: boolean | undefined

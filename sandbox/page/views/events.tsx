@@ -91,7 +91,7 @@ function Event({ event }: { readonly event: EventView }) {
   )
 }
 
-/** A form, once it is asked for: a week later, unless another time is chosen. */
+/** The button to reschedule, which opens a form: a week later by default. */
 function Reschedule({ event: { id, title, doors_at } }: { readonly event: EventView }) {
   const [doors, setDoors] = useState<string>()
   const week = new Date(Date.parse(doors_at) + 7 * 24 * 3_600_000).toISOString().slice(0, 16)

@@ -81,7 +81,7 @@ export const listen = defineCommand({
     const statusFor = scriptedAnswers(respond)
     let find: ReturnType<typeof finderIn> | undefined
     let isAsked = false
-    const known = deliveryCounter(async (body) => find?.(body))
+    const countDelivery = deliveryCounter(async (body) => find?.(body))
 
     const server = await receive(values.port, async (request) => {
       const startedAt = performance.now()
@@ -90,7 +90,7 @@ export const listen = defineCommand({
         signature: signatureOptions(values.signature),
         toleranceSeconds: values.tolerance,
       })
-      const delivery = await known(request.body)
+      const delivery = await countDelivery(request.body)
       printReceived(request, inspected, { out, withBody: values.body, delivery })
       const reply = await answerTo(request, inspected)
       printAnswered(reply, { out, durationMs: performance.now() - startedAt, target, delivery })

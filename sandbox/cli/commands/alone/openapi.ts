@@ -4,7 +4,7 @@ import { type Client, connectIfRunning } from '../../client/client.js'
 import { SANDBOX_OPTIONS } from '../../client/find-sandbox.js'
 import { EXIT } from '../../failure.js'
 
-/** `tix-webhooks openapi`: it needs no sandbox, and asks one that runs. */
+/** `tix-webhooks openapi`: reads the description from a running sandbox, or makes it without one. */
 export const openapi = defineCommand({
   name: 'openapi',
   summary: 'prints the OpenAPI document of the service',

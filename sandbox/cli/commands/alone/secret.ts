@@ -56,7 +56,7 @@ export const secret = defineCommand({
   },
 })
 
-/** The sandbox that is meant: one that only happens to run, in a folder that has nothing to do with this one, is not. */
+/** The sandbox of this folder, and not one that happens to run in another. */
 async function sandboxOf(
   id: string | undefined,
   flag: string | undefined,
@@ -129,7 +129,7 @@ function printLine(made: string, context: Context): ExitCode {
   return EXIT.ok
 }
 
-/** A line that is appended must not become part of a last line that has no end. */
+/** An appended line must not become part of a last line without a line break. */
 const gapBefore = ({ io }: Context): string =>
   io.stdout.isTTY !== true && readEnvFiles(io).some(({ isOpenEnded }) => isOpenEnded) ? '\n' : ''
 
@@ -177,7 +177,7 @@ function noteWritten(
 }
 
 /**
- * Endpoints that share a secret share a line: of the same name twice in an `.env` file, one would be hidden.
+ * Endpoints that share a secret share a line: if an `.env` file has a name twice, only the last counts.
  *
  * @throws UsageError if there are several secrets for a file
  */

@@ -73,7 +73,7 @@ function showProgress(what: string, client: Client, { io, out }: Context): () =>
   }
 }
 
-/** `1 delivered (1 parked), 2 given up after 11 attempts, 1 retrying`, or that there was nothing to deliver. */
+/** `1 delivered (1 parked), 2 given up after 11 attempts, 1 retrying`, or a sentence if nothing was due. */
 function deliveriesLine({ deliveries }: AdvancedClock, { colors, program }: Output): string {
   const { delivered, parked, given_up: givenUp, retrying, given_up_after: after } = deliveries
   const parts = [

@@ -6,7 +6,7 @@ import { EXIT } from '../../failure.js'
 import { clockLine } from '../../render/clock-lines.js'
 import { deliveredText } from '../../render/delivered-text.js'
 
-/** `tix-webhooks status`: what the control API says when it is found. */
+/** `tix-webhooks status`: the status of the running sandbox. */
 export const status = defineCommand({
   name: 'status',
   summary: 'shows the state of the running sandbox',

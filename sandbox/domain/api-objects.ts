@@ -4,7 +4,7 @@ import type { CreatedEvent, EventObject, OrderResult, TicketTier, WebhookData } 
 /** The base URL of the public pages. */
 export type PublicUrl = () => string
 
-/** An event as the interface shows it: the fields of spec section 2.1 and no others. */
+/** An event as the interface shows it, with no other fields. */
 export function presentEvent(event: EventRecord, publicUrl: PublicUrl): EventObject {
   return {
     id: event.id,
@@ -38,7 +38,7 @@ export interface Ticket {
   readonly scanToken: string
 }
 
-/** An order with its tickets, as the interface shows it (spec sections 2.3 and 4.6). */
+/** An order with its tickets, as the interface shows it. */
 export function presentOrder(
   event: EventRecord,
   tier: TierRecord,
@@ -66,7 +66,7 @@ export function presentTicket(
   return { id, tier, scan_token: scanToken, wallet_pass_url: `${publicUrl()}/wallet/${id}` }
 }
 
-/** `data` of `order.created`: what spec section 6 shows, and never a scan token. */
+/** `data` of `order.created`, without scan tokens. */
 export function orderCreatedData({ order, tickets }: OrderResult): WebhookData['order.created'] {
   const { id, total_cents, buyer_email } = order
   return {

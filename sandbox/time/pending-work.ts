@@ -1,7 +1,7 @@
 const ignore = (): void => {}
 
 /** The work that has begun and has not ended. */
-export class UnderWay {
+export class PendingWork {
   readonly #works = new Set<Promise<void>>()
   readonly #onError: (error: unknown) => void
 
@@ -14,12 +14,12 @@ export class UnderWay {
     return this.#works.size === 0
   }
 
-  /** Begins it now. */
+  /** Starts work. */
   begin(work: () => unknown): void {
     this.#add((async () => work())().catch(this.#onError))
   }
 
-  /** Begins it now, for a caller who awaits its result. */
+  /** Starts work, and returns its result. */
   during<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = (async () => work())()
     this.#add(result)

@@ -1,5 +1,5 @@
-/** The latest so many of something. */
-export class Latest<Item> {
+/** A list of fixed size: a new item replaces the oldest. */
+export class Ring<Item> {
   readonly #size: number
   readonly #items: Item[] = []
   #next = 0
