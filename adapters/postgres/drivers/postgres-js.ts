@@ -54,10 +54,10 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
             unwritten = { result }
             throw unwritten
           }
-          // Awaited, a round trip more than if COMMIT were sent right behind it: of two statements that postgres.js gets between the
-          // error of a socket and its close, it keeps the second for the next connection, which then never gets ready. The first is
-          // answered by the next connection: so `unlessLost`, or a COMMIT would follow in the transaction of another delivery. It
-          // has no parameter, because postgres.js may keep back a statement that has one for ever if there is no transaction any more.
+          // Awaited before COMMIT, which costs a round trip: if a socket fails while two statements are queued, postgres.js keeps the
+          // second for its next connection, which then hangs. The first may be answered by the next connection, so `unlessLost` keeps
+          // COMMIT from ending the transaction of another delivery. Without parameters: postgres.js may hold back a statement that has
+          // some for ever once the transaction is gone.
           if (commit !== undefined) await scope.unlessLost(async () => await tx.unsafe(checkFor(commit)))
           // In an object, because postgres.js awaits the elements of a list.
           return { result }
