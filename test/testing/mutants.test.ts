@@ -1,5 +1,12 @@
 /** @module-tag slow */
-import { adapterCases, failureCases, inboxCases, SCENARIOS, storeCases } from 'tix-webhooks/testing'
+import {
+  adapterCases,
+  failureCases,
+  type InboxHarness,
+  inboxCases,
+  SCENARIOS,
+  storeCases,
+} from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { FAULTY_ADAPTERS } from '../support/testing/faulty-adapters.js'
 import { FAULTY_FAILURES, failureHarness } from '../support/testing/faulty-failures.js'
@@ -8,6 +15,7 @@ import { FAULTY_STORES } from '../support/testing/faulty-stores.js'
 import { storeHarness } from '../support/testing/model-store.js'
 import type { Fault, Patch } from '../support/testing/patched.js'
 import { adapterHarness } from '../support/testing/plain-adapter.js'
+import type { PlainInbox, PlainTransaction } from '../support/testing/plain-inbox.js'
 
 interface Case<Harness> {
   readonly id: string
@@ -54,7 +62,7 @@ function testCases<Part, Harness>(
 }
 
 testCases('a store', storeCases, FAULTY_STORES, storeHarness)
-testCases('an inbox', inboxCases, FAULTY_INBOXES, inboxHarness)
+testCases<PlainInbox, InboxHarness<PlainTransaction>>('an inbox', inboxCases, FAULTY_INBOXES, inboxHarness)
 testCases('failures', failureCases, FAULTY_FAILURES, failureHarness)
 testCases('an adapter', adapterCases, FAULTY_ADAPTERS, (patch) => adapterHarness(patch, patch ? 0.3 : 4))
 

@@ -17,6 +17,20 @@ const deliveriesOf = (name: ScenarioName) => table.find((one) => one.name === na
 const headersOf = (name: ScenarioName) =>
   deliveriesOf(name).map(({ header }) => header?.replace(/[0-9a-f]{64}/, 'S'))
 
+test('white space is blanks and line ends, and tabs with other line ends', () => {
+  const [blanks = '', tabs = ''] = deliveriesOf('whitespace').map(({ body }) => body)
+  expect(blanks).toBe(JSON.stringify(JSON.parse(blanks), null, 2))
+  expect(tabs).toMatch(/^\{\r\n\t"type": "order\.created",\r\n.*\}\r\n$/s)
+})
+
+test('a body is tampered with in it, at its end, after it and before it', () => {
+  const [within, atEnd, after = '', before] = deliveriesOf('tampered-byte').map(({ body }) => body)
+  const genuine = after.slice(0, -1)
+  expect([after, before]).toEqual([`${genuine}\n`, `\ufeff${genuine}`])
+  expect(atEnd).toBe(genuine.replace(/}$/, ' '))
+  expect(within).toBe(genuine.replace('"created_at":"2', '"created_at":"1'))
+})
+
 test('unicode is beside data that has no text for people', async () => {
   const body = JSON.stringify({
     type: 'order.refunded',
