@@ -1,16 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { StoreAnswer } from '../../testing/store-cases/transition.js'
 import {
   ABSENT,
+  act,
+  type KeyAction,
   type KeyState,
   linearize,
   type RecordedCall,
-  type StoreAnswer,
-  type StoreCall,
-  transition,
 } from '../support/linearizable.js'
 import { runs } from '../support/runs.js'
-import { createStoreModel, perform } from '../support/store-model.js'
 
 const LEASE = 30_000
 const RETAIN = 1_000_000
@@ -18,7 +17,7 @@ const RETAIN = 1_000_000
 const tokens = fc.constantFrom('1', '2', '3')
 const leaseMs = fc.constantFrom(1, LEASE, 10 * LEASE)
 const retainMs = fc.constantFrom(10 * LEASE, RETAIN, 5 * RETAIN)
-const calls: fc.Arbitrary<StoreCall> = fc.oneof(
+const calls: fc.Arbitrary<KeyAction> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({ do: fc.constant('claim' as const), token: tokens, leaseMs, retainMs }),
@@ -28,30 +27,6 @@ const calls: fc.Arbitrary<StoreCall> = fc.oneof(
   fc.record({ do: fc.constant('release' as const), token: tokens }),
   fc.record({ do: fc.constant('advance' as const), ms: fc.constantFrom(1, LEASE, 200_000, RETAIN) }),
 )
-
-function playModel(model: ReturnType<typeof createStoreModel>, call: StoreCall): unknown {
-  if (call.do === 'advance') return perform(model, model.advance, call)
-  const { do: name, token, ...terms } = call
-  const lease = { key: 'k', token }
-  if (call.do === 'claim')
-    return perform(model, model.advance, { do: 'claim', request: { ...lease, ...call } })
-  return perform(model, model.advance, { do: name, lease, ...terms } as Parameters<typeof perform>[2])
-}
-
-test('the transitions of one key answer every history as the model of stores does', () => {
-  fc.assert(
-    fc.property(fc.array(calls, { maxLength: 80, size: 'max' }), (steps) => {
-      const model = createStoreModel()
-      let state: KeyState = ABSENT
-      for (const call of steps) {
-        const step = transition(state, call)
-        expect(step.answer).toEqual(playModel(model, call))
-        state = step.state
-      }
-    }),
-    { numRuns: runs(700) },
-  )
-})
 
 const CLAIM_ANSWERS: readonly StoreAnswer[] = [
   { status: 'completed' },
@@ -86,9 +61,9 @@ const histories: fc.Arbitrary<{ history: RecordedCall[]; isGenuine: boolean }> =
       return { call, start, effect, end: isLost ? Infinity : end }
     })
     let state: KeyState = ABSENT
-    const answers = new Map<number, StoreAnswer>()
+    const answers = new Map<number, StoreAnswer | undefined>()
     for (const { call, effect } of [...placed].sort((a, b) => a.effect - b.effect)) {
-      const step = transition(state, call)
+      const step = act(state, call)
       answers.set(effect, step.answer)
       state = step.state
     }
@@ -108,15 +83,16 @@ function isExplanation(order: readonly RecordedCall[], history: readonly Recorde
   let state: KeyState = ABSENT
   for (const [index, { call, end, answer }] of order.entries()) {
     if (order.slice(0, index).some(({ start }) => start > end)) return false
-    const step = transition(state, call)
+    const step = act(state, call)
     if (end < Infinity && !isAlike(step.answer, answer)) return false
     state = step.state
   }
   return history.every((recorded) => recorded.end === Infinity || order.includes(recorded))
 }
 
-function isAlike(one: StoreAnswer, another: StoreAnswer): boolean {
-  const essence = (answer: StoreAnswer) => JSON.stringify(answer)?.replace(/,"retryAfterMs":\d+/, '')
+function isAlike(one: StoreAnswer | undefined, another: StoreAnswer | undefined): boolean {
+  const essence = (answer: StoreAnswer | undefined) =>
+    JSON.stringify(answer)?.replace(/,"retryAfterMs":\d+/, '')
   return essence(one) === essence(another)
 }
 

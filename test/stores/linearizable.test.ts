@@ -1,27 +1,22 @@
 import { describe, expect, test } from 'vitest'
-import {
-  assertLinearizable,
-  linearize,
-  type RecordedCall,
-  type StoreAnswer,
-  type StoreCall,
-} from '../support/linearizable.js'
+import type { StoreAnswer } from '../../testing/store-cases/transition.js'
+import { assertLinearizable, type KeyAction, linearize, type RecordedCall } from '../support/linearizable.js'
 
 const LEASE = 30_000
 const RETAIN = 1_000_000
 
-const claim = (token: string): StoreCall => ({ do: 'claim', token, leaseMs: LEASE, retainMs: RETAIN })
-const renew = (token: string): StoreCall => ({ do: 'renew', token, leaseMs: LEASE })
-const complete = (token: string): StoreCall => ({ do: 'complete', token, retainMs: RETAIN })
-const release = (token: string): StoreCall => ({ do: 'release', token })
-const advance = (ms: number): StoreCall => ({ do: 'advance', ms })
+const claim = (token: string): KeyAction => ({ do: 'claim', token, leaseMs: LEASE, retainMs: RETAIN })
+const renew = (token: string): KeyAction => ({ do: 'renew', token, leaseMs: LEASE })
+const complete = (token: string): KeyAction => ({ do: 'complete', token, retainMs: RETAIN })
+const release = (token: string): KeyAction => ({ do: 'release', token })
+const advance = (ms: number): KeyAction => ({ do: 'advance', ms })
 
 const claimed = (attempt: number): StoreAnswer => ({ status: 'claimed', attempt })
 const inFlight: StoreAnswer = { status: 'in_flight', retryAfterMs: 17 }
 const completed: StoreAnswer = { status: 'completed' }
 
 /** From when to when, what was called, what was answered. */
-type Line = readonly [start: number, end: number, call: StoreCall, answer?: StoreAnswer]
+type Line = readonly [start: number, end: number, call: KeyAction, answer?: StoreAnswer | undefined]
 
 function historyOf(lines: readonly Line[]): RecordedCall[] {
   return lines.map(([start, end, call, answer]) => ({ start, end, call, answer }))

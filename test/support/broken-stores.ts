@@ -1,7 +1,12 @@
 import type { ClaimResult, IdempotencyStore } from 'tix-webhooks'
-import { type KeyRecord, type KeyState, type Step, type StoreAnswer, transition } from './linearizable.js'
+import {
+  type KeyRecord,
+  type StoreAnswer,
+  type StoreCall,
+  type Transition,
+  transition,
+} from '../../testing/store-cases/transition.js'
 import { type PurgingStore, type StoreBackend, someTurns } from './store-backend.js'
-import type { SentCall } from './store-history.js'
 
 /** The minimum of any backend. Each call is atomic; two calls are not. */
 export interface KeyValue {
@@ -25,15 +30,17 @@ function memoryKeyValue(): KeyValue & { readonly entries: Map<string, string> } 
   }
 }
 
-type Decide = (state: KeyState, call: SentCall) => Step
+type Decide = (record: KeyRecord | undefined, call: StoreCall, now: number) => Transition
 
-function holderOf({ record }: KeyState, call: SentCall): string {
-  return record?.token ?? call.token
+/** A store that sees another record than there is. */
+function seeing(change: (record: KeyRecord, call: StoreCall, now: number) => Partial<KeyRecord>): Decide {
+  return (record, call, now) => transition(record && { ...record, ...change(record, call, now) }, call, now)
 }
 
-function alter(state: KeyState, change: (record: KeyRecord) => Partial<KeyRecord>): KeyState {
-  const { record } = state
-  return record === undefined ? state : { ...state, record: { ...record, ...change(record) } }
+/** A store that takes every caller of a method for the holder. */
+function withoutOwnerCheck(method: StoreCall['do']): Decide {
+  return (record, call, now) =>
+    transition(record, call.do === method ? { ...call, token: record?.token ?? call.token } : call, now)
 }
 
 /** Faulty stores, each as its decisions. `none` is correct, and shows that the harness is. */
@@ -41,23 +48,23 @@ const DECISIONS = {
   none: transition,
   // Wrong in the execution, not in the decision.
   'a claim that reads, then writes': transition,
-  'a claim that ignores the lease': (state, call) =>
-    transition(call.do === 'claim' ? alter(state, () => ({ leaseUntil: state.now })) : state, call),
-  'a lease that never runs out': (state, call) =>
-    transition(call.do === 'claim' ? alter(state, () => ({ leaseUntil: state.now + 1 })) : state, call),
-  'a release without an owner check': (state, call) =>
-    transition(state, call.do === 'release' ? { ...call, token: holderOf(state, call) } : call),
-  'a completion without an owner check': (state, call) =>
-    transition(state, call.do === 'complete' ? { ...call, token: holderOf(state, call) } : call),
-  'a renewal that claims': (state, call) => {
-    if (call.do !== 'renew') return transition(state, call)
-    const { state: after, answer } = transition(state, { ...call, do: 'claim', retainMs: 20 * call.leaseMs })
-    return { state: after, answer: typeof answer === 'object' && answer.status === 'claimed' }
+  'a claim that ignores the lease': seeing((_, call, now) =>
+    call.do === 'claim' ? { leaseUntil: now } : {},
+  ),
+  'a lease that never runs out': seeing((_, call, now) =>
+    call.do === 'claim' ? { leaseUntil: now + 1 } : {},
+  ),
+  'a release without an owner check': withoutOwnerCheck('release'),
+  'a completion without an owner check': withoutOwnerCheck('complete'),
+  'a renewal that claims': (record, call, now) => {
+    if (call.do !== 'renew') return transition(record, call, now)
+    const claim = { ...call, do: 'claim' as const, retainMs: 20 * call.leaseMs }
+    const { record: next, answer } = transition(record, claim, now)
+    return { record: next, answer: typeof answer === 'object' && answer.status === 'claimed' }
   },
-  'a claim that takes back what its own token released': (state, call) => {
-    const isTakenBack = call.do === 'claim' && state.record?.phase === 'released'
-    return transition(isTakenBack ? alter(state, () => ({ phase: 'running', leaseUntil: 0 })) : state, call)
-  },
+  'a claim that takes back what its own token released': seeing(({ phase }, call) =>
+    call.do === 'claim' && phase === 'released' ? { phase: 'running', leaseUntil: 0 } : {},
+  ),
 } as const satisfies Record<string, Decide>
 
 export type Fault = keyof typeof DECISIONS
@@ -82,20 +89,20 @@ async function inTurn<T>(kv: KeyValue, key: string, work: () => Promise<T>): Pro
 function brokenStore(kv: KeyValue, fault: Fault, now: () => number): IdempotencyStore {
   const decide: Decide = DECISIONS[fault]
 
-  async function handle(key: string, call: SentCall): Promise<StoreAnswer> {
+  async function handle(key: string, call: StoreCall): Promise<StoreAnswer> {
     const text = await kv.get(key)
-    const state: KeyState = { now: now(), record: text === undefined ? undefined : JSON.parse(text) }
-    const { state: after, answer } = decide(state, call)
-    if (after !== state && after.record !== undefined) await kv.set(key, JSON.stringify(after.record))
+    const found = text === undefined ? undefined : (JSON.parse(text) as KeyRecord)
+    const { record, answer } = decide(found, call, now())
+    if (record !== undefined) await kv.set(key, JSON.stringify(record))
     return answer
   }
 
-  function answer(key: string, call: SentCall): Promise<StoreAnswer> {
+  function answer(key: string, call: StoreCall): Promise<StoreAnswer> {
     const isInTurn = fault !== 'a claim that reads, then writes' || call.do !== 'claim'
     return isInTurn ? inTurn(kv, key, () => handle(key, call)) : handle(key, call)
   }
 
-  const isTrue = async (key: string, call: SentCall): Promise<boolean> => (await answer(key, call)) === true
+  const isTrue = async (key: string, call: StoreCall): Promise<boolean> => (await answer(key, call)) === true
 
   return {
     claim: async ({ key, ...request }) => (await answer(key, { do: 'claim', ...request })) as ClaimResult,

@@ -1,22 +1,12 @@
-import type { ClaimResult } from 'tix-webhooks'
+import {
+  type KeyRecord,
+  type StoreAnswer,
+  type StoreCall,
+  transition,
+} from '../../testing/store-cases/transition.js'
 
 /** A call on one key, or passing time. */
-export type StoreCall =
-  | { readonly do: 'claim'; readonly token: string; readonly leaseMs: number; readonly retainMs: number }
-  | { readonly do: 'renew'; readonly token: string; readonly leaseMs: number }
-  | { readonly do: 'complete'; readonly token: string; readonly retainMs: number }
-  | { readonly do: 'release'; readonly token: string }
-  | { readonly do: 'advance'; readonly ms: number }
-
-export type StoreAnswer = ClaimResult | boolean | undefined
-
-export interface KeyRecord {
-  readonly phase: 'running' | 'completed' | 'released'
-  readonly token: string
-  readonly attempt: number
-  readonly leaseUntil: number
-  readonly expiresAt: number
-}
+export type KeyAction = StoreCall | { readonly do: 'advance'; readonly ms: number }
 
 /** A store's state for one key. */
 export interface KeyState {
@@ -24,80 +14,27 @@ export interface KeyState {
   readonly record?: KeyRecord | undefined
 }
 
-export interface Step {
-  readonly state: KeyState
-  readonly answer: StoreAnswer
-}
-
 export const ABSENT: KeyState = { now: 0 }
 
-/** The contract of `IdempotencyStore` for one key, as a function: it returns the same state if nothing changed. */
-export function transition(state: KeyState, call: StoreCall): Step {
-  const { now } = state
-  if (call.do === 'advance') return { state: { ...state, now: now + call.ms }, answer: undefined }
-  const record = state.record !== undefined && state.record.expiresAt > now ? state.record : undefined
-  if (call.do === 'claim') return claim(state, record, call)
-  if (call.do === 'complete' && record === undefined) {
-    const { token, retainMs } = call
-    return become(state, {
-      phase: 'completed',
-      token,
-      attempt: 1,
-      leaseUntil: now,
-      expiresAt: now + retainMs,
-    })
-  }
-  if (record?.token !== call.token) return { state, answer: false }
-  switch (call.do) {
-    case 'renew':
-      if (record.phase !== 'running') return { state, answer: false }
-      return become(state, { ...record, leaseUntil: now + call.leaseMs })
-    case 'complete':
-      if (record.phase === 'released') return { state, answer: false }
-      return become(state, { ...record, phase: 'completed', expiresAt: now + call.retainMs })
-    case 'release':
-      if (record.phase === 'completed') return { state, answer: false }
-      return become(state, { ...record, phase: 'released' })
-  }
-}
-
-function become({ now }: KeyState, record: KeyRecord): Step {
-  return { state: { now, record }, answer: true }
-}
-
-function claim(
+/** The same state if nothing changes. */
+export function act(
   state: KeyState,
-  record: KeyRecord | undefined,
-  { token, leaseMs, retainMs }: StoreCall & { do: 'claim' },
-): Step {
-  const { now } = state
-  if (record?.phase === 'completed') return { state, answer: { status: 'completed' } }
-  const isOwn = record?.token === token
-  if (record?.phase === 'released' && isOwn) {
-    return { state, answer: { status: 'in_flight', retryAfterMs: 1 } }
-  }
-  if (record?.phase === 'running' && !isOwn && record.leaseUntil > now) {
-    return { state, answer: { status: 'in_flight', retryAfterMs: record.leaseUntil - now } }
-  }
-  const attempt = (record?.attempt ?? 0) + (isOwn ? 0 : 1)
-  const next: KeyRecord = {
-    phase: 'running',
-    token,
-    attempt,
-    leaseUntil: now + leaseMs,
-    expiresAt: now + retainMs,
-  }
-  return { state: { now, record: next }, answer: { status: 'claimed', attempt } }
+  action: KeyAction,
+): { readonly state: KeyState; readonly answer: StoreAnswer | undefined } {
+  const { now, record } = state
+  if (action.do === 'advance') return { state: { now: now + action.ms, record }, answer: undefined }
+  const { record: next, answer } = transition(record, action, now)
+  return { state: next === record ? state : { now, record: next }, answer }
 }
 
 /** A call as its caller saw it. */
 export interface RecordedCall {
-  readonly call: StoreCall
+  readonly call: KeyAction
   /** The times in one history all differ, and are in the order in which they were seen. */
   readonly start: number
   /** Infinity if no reply came: it may have taken effect at any time since its start, may do so later, or never. */
   readonly end: number
-  readonly answer: StoreAnswer
+  readonly answer: StoreAnswer | undefined
 }
 
 export interface Verdict {
@@ -127,7 +64,7 @@ export function linearize(history: readonly RecordedCall[], initial: KeyState = 
     const firstEnd = Math.min(...left.map(({ end }) => end))
     const open = left.filter(({ start }) => start < firstEnd)
     for (const recorded of worthTrying(state, open)) {
-      const { state: after, answer } = transition(state, recorded.call)
+      const { state: after, answer } = act(state, recorded.call)
       if (isAnswered(recorded) ? !isSameAnswer(answer, recorded.answer) : after === state) continue
       const rest = left.filter((other) => other !== recorded)
       const found = visit(after, rest, [...order, recorded])
@@ -143,7 +80,7 @@ export function linearize(history: readonly RecordedCall[], initial: KeyState = 
 /** A refusal changes nothing in any state, so where it is possible it can go first. Of identical calls, the one that ended first can. */
 function worthTrying(state: KeyState, open: readonly RecordedCall[]): readonly RecordedCall[] {
   const refusal = open.find(
-    ({ call, answer }) => isRefusal(answer) && isSameAnswer(transition(state, call).answer, answer),
+    ({ call, answer }) => isRefusal(answer) && isSameAnswer(act(state, call).answer, answer),
   )
   if (refusal !== undefined) return [refusal]
   const first = new Map<string, RecordedCall>()
@@ -158,12 +95,12 @@ function isAnswered({ end }: RecordedCall): boolean {
   return end < Infinity
 }
 
-function isRefusal(answer: StoreAnswer): boolean {
+function isRefusal(answer: StoreAnswer | undefined): boolean {
   return answer === false || (typeof answer === 'object' && answer.status !== 'claimed')
 }
 
 /** The clock of a real store advances during the calls, so the rest of a lease is not compared. */
-function isSameAnswer(expected: StoreAnswer, answer: StoreAnswer): boolean {
+function isSameAnswer(expected: StoreAnswer | undefined, answer: StoreAnswer | undefined): boolean {
   if (typeof expected !== 'object' || typeof answer !== 'object') return expected === answer
   if (expected.status !== answer.status) return false
   return expected.status !== 'claimed' || answer.status !== 'claimed' || expected.attempt === answer.attempt

@@ -44,7 +44,7 @@ export function countingHandler(overrides: Partial<WebhookOptions> = {}): Target
 }
 
 /** The effect of a scenario on a receiver. */
-export interface Played {
+interface Played {
   readonly statuses: readonly number[]
   readonly runs: number
 }
@@ -56,7 +56,7 @@ export interface Target {
 }
 
 /** Plays a scenario on it. */
-export async function played({ deliver }: Scenario, { send, runs }: Target): Promise<Played> {
+async function played({ deliver }: Scenario, { send, runs }: Target): Promise<Played> {
   const before = runs()
   const answers = await deliver(send)
   return {

@@ -1,15 +1,15 @@
 import { expect } from 'vitest'
-import type { StoreAnswer } from './linearizable.js'
-import { callsOf, LEASE, PAST_LEASE, PAST_RETENTION, type SentCall } from './store-history.js'
+import type { StoreAnswer, StoreCall } from '../../testing/store-cases/transition.js'
+import { callsOf, LEASE, PAST_LEASE, PAST_RETENTION } from './store-history.js'
 
 const RIVALS = 24
 
 /** The operations of a race on its key. All calls are recorded, and must be linearizable in the end. */
 export interface Track {
   /** Makes calls one after another; returns the last answer. */
-  call(...calls: SentCall[]): Promise<StoreAnswer>
+  call(...calls: StoreCall[]): Promise<StoreAnswer | undefined>
   /** All concurrently, spread over the clients. */
-  together(calls: readonly SentCall[]): Promise<StoreAnswer[]>
+  together(calls: readonly StoreCall[]): Promise<(StoreAnswer | undefined)[]>
   advance(ms: number): Promise<void>
 }
 
@@ -24,23 +24,23 @@ function times<const T extends readonly unknown[]>(count: number, ...items: T): 
 }
 
 /** Puts one call among the others: which one is sent first, and which one last, differs each time. */
-function amidst(calls: readonly SentCall[], call: SentCall): SentCall[] {
+function amidst(calls: readonly StoreCall[], call: StoreCall): StoreCall[] {
   const at = Math.floor(Math.random() * (calls.length + 1))
   return [...calls.slice(0, at), call, ...calls.slice(at)]
 }
 
-function grantsIn(answers: readonly StoreAnswer[]): StoreAnswer[] {
+function grantsIn(answers: readonly (StoreAnswer | undefined)[]): (StoreAnswer | undefined)[] {
   return answers.filter((answer) => statusOf(answer) === 'claimed')
 }
 
-function statusOf(answer: StoreAnswer): string | boolean | undefined {
+function statusOf(answer: StoreAnswer | undefined): string | boolean | undefined {
   return typeof answer === 'object' ? answer.status : answer
 }
 
 /** Exactly one answer is the grant, all others contain the rest of its lease; and the record is the winner's. */
 async function expectOneGrant(
   { call }: Track,
-  answers: readonly StoreAnswer[],
+  answers: readonly (StoreAnswer | undefined)[],
   attempt: number,
 ): Promise<void> {
   const winner = answers.findIndex((answer) => statusOf(answer) === 'claimed')
@@ -49,7 +49,7 @@ async function expectOneGrant(
   for (const [index, { renew }] of rivals.entries()) expect(await call(renew)).toBe(index === winner)
 }
 
-function expectInFlight(answer: StoreAnswer): void {
+function expectInFlight(answer: StoreAnswer | undefined): void {
   expect(answer).toEqual({ status: 'in_flight', retryAfterMs: expect.any(Number) })
   if (typeof answer !== 'object' || answer.status !== 'in_flight') return
   expect(answer.retryAfterMs).toBeGreaterThan(0)

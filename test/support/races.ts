@@ -1,6 +1,7 @@
 import type { IdempotencyStore } from 'tix-webhooks'
 import { expect } from 'vitest'
-import { assertLinearizable, describeCalls, type StoreAnswer } from './linearizable.js'
+import { type StoreAnswer, type StoreCall, send } from '../../testing/store-cases/transition.js'
+import { assertLinearizable, describeCalls } from './linearizable.js'
 import { turns } from './promises.js'
 import { RACES, type Track } from './race-cases.js'
 import { runs } from './runs.js'
@@ -12,8 +13,6 @@ import {
   PAST_LEASE,
   PAST_RETENTION,
   randomHistories,
-  type SentCall,
-  send,
 } from './store-history.js'
 
 /** A row of a test table: `test.each(raceCases(backend))('%s', (_name, run) => run())`. */
@@ -73,13 +72,13 @@ async function runOn(
   const key = freshKey()
   const { calls, failures, record } = createHistory()
   let sent = 0
-  const deliver = (call: SentCall): Promise<StoreAnswer> => {
+  const deliver = (call: StoreCall): Promise<StoreAnswer | undefined> => {
     const client = clients[sent++ % clients.length] as IdempotencyStore
-    return record(call, () => send(client, key, call))
+    return record(call, () => send(client, { ...call, key }))
   }
   const track: Track = {
     async call(...all) {
-      let answer: StoreAnswer
+      let answer: StoreAnswer | undefined
       for (const call of all) answer = await deliver(call)
       return answer
     },
@@ -115,9 +114,9 @@ export function purgeRaces(
     const keys = Array.from({ length: PURGED_KEYS }, freshKey)
     const ends = [undefined, mine.complete, mine.release]
     await spread(clients, keys, async (client, key, index) => {
-      await send(client, key, mine.claim)
+      await send(client, { ...mine.claim, key })
       const end = ends[index % ends.length]
-      if (end !== undefined) await send(client, key, end)
+      if (end !== undefined) await send(client, { ...end, key })
     })
     return keys
   }
@@ -132,11 +131,11 @@ export function purgeRaces(
           await backend.advance(PAST_RETENTION)
           // The youngest first, which a purge reaches last: long after it read them as expired.
           const reversed = [...keys].reverse()
-          const claims = spread(clients, reversed, (client, key) => send(client, key, other.claim))
+          const claims = spread(clients, reversed, (client, key) => send(client, { ...other.claim, key }))
           const storm = clients.map((client) => purgeUntil(client, claims))
           expect(await claims).toEqual(keys.map(() => ({ status: 'claimed', attempt: 1 })))
           await Promise.all(storm)
-          const renewed = await spread(clients, keys, (client, key) => send(client, key, other.renew))
+          const renewed = await spread(clients, keys, (client, key) => send(client, { ...other.renew, key }))
           expect(keys.filter((_, index) => renewed[index] !== true)).toEqual([])
         }
       },
@@ -147,7 +146,7 @@ export function purgeRaces(
         const clients = await open()
         const keys = await fill(clients)
         await backend.advance(PAST_LEASE)
-        const calls = spread(clients, keys, (client, key) => send(client, key, other.claim))
+        const calls = spread(clients, keys, (client, key) => send(client, { ...other.claim, key }))
         const storm = clients.map((client) => purgeUntil(client, calls))
         const expected = [{ status: 'claimed', attempt: 2 }, { status: 'completed' }]
         expect(await calls).toEqual(keys.map((_, index) => expected[index % 3] ?? expected[0]))
@@ -207,7 +206,7 @@ const WORKERS = 12
 async function spread<Client, T>(
   clients: readonly Client[],
   keys: readonly string[],
-  work: (client: Client, key: string, index: number) => Promise<T>,
+  work: (client: Client, key: string, index: number) => T | Promise<T>,
 ): Promise<T[]> {
   const results: T[] = []
   const waiting = [...keys.entries()]

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import type { IdempotencyStore } from 'tix-webhooks'
-import type { RecordedCall, StoreAnswer, StoreCall } from './linearizable.js'
+import { type StoreAnswer, type StoreCall, send } from '../../testing/store-cases/transition.js'
+import type { KeyAction, RecordedCall } from './linearizable.js'
 import type { StoreBackend } from './store-backend.js'
 
 const MINUTE = 60_000
@@ -21,29 +22,13 @@ export function freshKey(): string {
   return `races/${randomUUID()}/${keys}`
 }
 
-export type SentCall = Exclude<StoreCall, { do: 'advance' }>
-
 /** The calls of one delivery. */
-export function callsOf(token: string): Record<SentCall['do'], SentCall> {
+export function callsOf(token: string): Record<StoreCall['do'], StoreCall> {
   return {
     claim: { do: 'claim', token, leaseMs: LEASE, retainMs: RETAIN },
     renew: { do: 'renew', token, leaseMs: LEASE },
     complete: { do: 'complete', token, retainMs: RETAIN },
     release: { do: 'release', token },
-  }
-}
-
-export async function send(store: IdempotencyStore, key: string, call: SentCall): Promise<StoreAnswer> {
-  const lease = { key, token: call.token }
-  switch (call.do) {
-    case 'claim':
-      return store.claim({ ...lease, leaseMs: call.leaseMs, retainMs: call.retainMs })
-    case 'renew':
-      return store.renew(lease, call.leaseMs)
-    case 'complete':
-      return store.complete(lease, call.retainMs)
-    case 'release':
-      return store.release(lease)
   }
 }
 
@@ -53,16 +38,19 @@ export function createHistory() {
   const failures: unknown[] = []
   let moment = 0
 
-  function begin(call: StoreCall) {
+  function begin(call: KeyAction) {
     const index = calls.length
     const recorded = { call, start: ++moment, end: Infinity, answer: undefined }
     calls.push(recorded)
-    return (answer: StoreAnswer): void => {
+    return (answer: StoreAnswer | undefined): void => {
       calls[index] = { ...recorded, end: ++moment, answer }
     }
   }
 
-  async function record(call: StoreCall, work: () => Promise<StoreAnswer>): Promise<StoreAnswer> {
+  async function record(
+    call: KeyAction,
+    work: () => StoreAnswer | undefined | Promise<StoreAnswer | undefined>,
+  ): Promise<StoreAnswer | undefined> {
     const end = begin(call)
     try {
       const answer = await work()
@@ -79,7 +67,7 @@ export function createHistory() {
     /** The rejections: none on a working backend. */
     failures,
     record,
-    recordLost: (call: StoreCall): void => {
+    recordLost: (call: KeyAction): void => {
       begin(call)
     },
   }
@@ -89,7 +77,7 @@ export type StoreHistory = ReturnType<typeof createHistory>
 
 /** The fate of a call: answered; done, but the reply is lost; delayed until the next phase; lost on its way. */
 type Fate = 'answered' | 'reply lost' | 'late' | 'lost'
-type PlannedCall = readonly [call: SentCall, fate: Fate]
+type PlannedCall = readonly [call: StoreCall, fate: Fate]
 /** For each phase, for each of its workers, its calls one after another. */
 type Plan = readonly (readonly (readonly PlannedCall[])[])[]
 
@@ -108,7 +96,7 @@ function plans(isLossy: boolean): fc.Arbitrary<Plan> {
     )
     const leaseMs = fc.constantFrom(LEASE, 10 * LEASE)
     const retainMs = fc.constantFrom(RETAIN, 10 * RETAIN)
-    const call: fc.Arbitrary<SentCall> = fc.oneof(
+    const call: fc.Arbitrary<StoreCall> = fc.oneof(
       { weight: 5, arbitrary: fc.record({ do: fc.constant('claim' as const), token, leaseMs, retainMs }) },
       { weight: 2, arbitrary: fc.record({ do: fc.constant('renew' as const), token, leaseMs }) },
       { weight: 1, arbitrary: fc.record({ do: fc.constant('complete' as const), token, retainMs }) },
@@ -187,11 +175,11 @@ function startHistory(clients: readonly IdempotencyStore[], plan: Plan) {
   const key = freshKey()
   const history = createHistory()
   let sent = 0
-  let late: SentCall[] = []
+  let late: StoreCall[] = []
 
-  function deliver(call: SentCall): Promise<StoreAnswer> {
+  async function deliver(call: StoreCall): Promise<StoreAnswer> {
     sent += 1
-    return send(clients[sent % clients.length] as IdempotencyStore, key, call)
+    return send(clients[sent % clients.length] as IdempotencyStore, { ...call, key })
   }
 
   async function work(calls: readonly PlannedCall[]): Promise<void> {
@@ -206,7 +194,7 @@ function startHistory(clients: readonly IdempotencyStore[], plan: Plan) {
     }
   }
 
-  function takeLate(): SentCall[] {
+  function takeLate(): StoreCall[] {
     const taken = late
     late = []
     return taken

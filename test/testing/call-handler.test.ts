@@ -32,11 +32,6 @@ const freshInbox: Inbox<unknown> = {
 }
 
 describe('a handler', () => {
-  test('gets the very event, and its result is given', async () => {
-    const on = { 'order.created': (event: typeof order) => event }
-    expect(await callHandler(on, 'order.created', order)).toBe(order)
-  })
-
   test('of a map as an app has it is called without anything else around it', async () => {
     const on = {
       'order.created': async (event, { attempt }) => `${event.data.order.id}, attempt ${attempt}`,
@@ -44,17 +39,6 @@ describe('a handler', () => {
     } satisfies Handlers<Request>
     expect(await callHandler(on, 'order.created', order)).toBe('ord_7, attempt 1')
     expect(await callHandler(on, 'event.*', published)).toBe('event.published')
-  })
-
-  test('may take nothing, and give nothing', async () => {
-    let runs = 0
-    const on = {
-      'order.created': (): void => {
-        runs += 1
-      },
-    }
-    expect(await callHandler(on, 'order.created', order)).toBeUndefined()
-    expect(runs).toBe(1)
   })
 
   test('of a group narrower or wider gets the events of all its kinds', async () => {
@@ -146,12 +130,6 @@ describe('the context', () => {
     expect((await contextWith({}, event)).key).toBe(key)
   })
 
-  test('is another one for each call', async () => {
-    const [one, other] = [await contextWith(), await contextWith()]
-    expect(one).not.toBe(other)
-    expect(one.signal).not.toBe(other.signal)
-  })
-
   test('has what was given in place of its own, undefined too', async () => {
     const given = {
       ...{ request: { id: 1 }, key: null, attempt: undefined, deduplicated: false, signedAt: new Date(0) },
@@ -205,20 +183,10 @@ const on = { 'order.created': () => {}, 'event.*': () => {} }
 
 const MISTAKES: [args: unknown[], message: string][] = [
   [[on, 'order.creatd', order], 'on["order.creatd"] is missing. The handlers are order.created, event.*.'],
-  [
-    [on, 'event.published', published],
-    'on["event.published"] is missing. The handlers are order.created, event.*.',
-  ],
   [[on, 'toString', order], 'on["toString"] is missing.'],
-  [[on, '__proto__', order], 'on["__proto__"] is missing.'],
   [[{}, 'order.created', order], 'on["order.created"] is missing. The handlers are none.'],
-  [[{ a: undefined }, 'a', order], 'on["a"] is missing. The handlers are a.'],
   [[{ a: 'issue' }, 'a', order], 'on["a"] is a string, not a function. The handlers are a.'],
-  [[{ a: {} }, 'a', order], 'on["a"] is an object, not a function.'],
-  [[on, undefined, order], 'on[undefined] is missing.'],
   [[undefined, 'order.created', order], 'on must be a plain object of handlers, not undefined.'],
-  [[null, 'order.created', order], 'on must be a plain object of handlers, not null.'],
-  [[() => {}, 'order.created', order], 'on must be a plain object of handlers, not a function.'],
   [[new Map(), 'order.created', order], 'on must be a plain object of handlers, not an object.'],
   [[on, 'order.created', published], 'on["order.created"] takes no event of kind "event.published".'],
   [
@@ -227,26 +195,20 @@ const MISTAKES: [args: unknown[], message: string][] = [
   ],
   [[on, 'event.*', order], 'on["event.*"] takes no event of kind "order.created".'],
   [[on, 'event.*', { ...order, type: 'events.x' }], 'on["event.*"] takes no event of kind "events.x".'],
-  [[on, 'event.*', { ...order, type: 'event' }], 'on["event.*"] takes no event of kind "event".'],
   [
     [on, 'order.created'],
     'event must be an event with type and data, such as sampleEvent("order.created"), not undefined.',
   ],
-  [[on, 'order.created', 'order.created'], 'event must be an event with type and data, such as'],
-  [[on, 'order.created', [order]], 'event must be an event with type and data, such as'],
-  [[on, 'order.created', Promise.resolve(order)], 'event must be an event with type and data, such as'],
   [
     [on, 'order.created', order.data],
     'event must be an event with type and data, such as sampleEvent("order.created"), not an object without them.',
   ],
   [[on, 'order.created', { type: 'order.created' }], 'event must be an event with type and data'],
-  [[on, 'order.created', { type: 1, data: {} }], 'event must be an event with type and data'],
   [
     [on, 'order.created', order, { attemp: 2 }],
     'There is no option ctx.attemp. The options are request, key, attempt,',
   ],
   [[on, 'order.created', order, null], 'ctx must be an object of request, key, attempt,'],
-  [[on, 'order.created', order, 2], 'ctx must be an object of request, key, attempt,'],
 ]
 
 const mistakes = MISTAKES.map(([args, message]) => ({ args, message }))

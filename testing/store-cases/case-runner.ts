@@ -1,7 +1,7 @@
 import type { IdempotencyStore, Purgeable } from '../../src/index.js'
 import { describeAnswer, describeExpected, type ExpectedAnswer, MINUTE_MS, meets } from './expected-answer.js'
-import { perform, type StoreAction } from './model.js'
 import { withClock } from './skewed-clock.js'
+import { type StoreAction, send } from './transition.js'
 
 /** A step of a case: an action, and the answer that the store owes. */
 export interface Step {
@@ -11,6 +11,8 @@ export interface Step {
   readonly action: StoreAction | { readonly do: 'purge' }
   /** Whether the second client of the backend makes the call. */
   readonly isOnSecond?: boolean
+  /** Whether the store must not change the arguments of the call. */
+  readonly isFrozen?: boolean
   /** Undefined if time passes, or if the case judges the answer itself. */
   readonly expected?: ExpectedAnswer | undefined
 }
@@ -63,7 +65,7 @@ export function createCaseRunner(
   }
 
   /** @throws whatever the store throws or rejects with */
-  async function answerTo({ label, action, client }: Call): Promise<unknown> {
+  async function answerTo({ label, action, client, isFrozen }: Call): Promise<unknown> {
     if (action.do === 'purge' && (harness.purge ?? client.purge) === undefined) return undefined
     const index = lines.push(label) - 1
     const addEnd = (end: string): void => {
@@ -72,7 +74,8 @@ export function createCaseRunner(
     try {
       const answer = await withClock(client === first ? 0 : skewMs, () => {
         if (action.do === 'purge') return harness.purge === undefined ? client.purge?.() : harness.purge()
-        return perform(client, (ms) => harness.advance(ms), action)
+        if (action.do === 'advance') return harness.advance(action.ms)
+        return isFrozen ? send(client, action, Object.freeze) : send(client, action)
       })
       addEnd(describeAnswer(answer))
       return answer

@@ -1,8 +1,7 @@
 import type { Step } from './case-runner.js'
-import type { ExpectedAnswer } from './expected-answer.js'
-import { createStoreModel, perform } from './model.js'
 import { advance, holder, newKey, newToken, onSecond, purge } from './sequence.js'
 import { defineCase, type StoreCase } from './store-case.js'
+import { createStoreModel } from './transition.js'
 
 const HISTORIES = 20
 const STEPS = 60
@@ -57,8 +56,7 @@ export const historyCases: readonly StoreCase[] = [
       for (let count = 0; count < STEPS; count++) {
         const step = randomStep(random, keys, tokens)
         const { action } = step
-        const answer = action.do === 'purge' ? undefined : perform(model, model.advance, action)
-        await runner.run({ ...step, expected: answer as ExpectedAnswer | undefined })
+        await runner.run({ ...step, expected: action.do === 'purge' ? undefined : model.perform(action) })
       }
     }
   }),

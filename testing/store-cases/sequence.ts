@@ -57,30 +57,25 @@ export function newToken(): string {
 }
 
 export function holder(name: string, key: string, token: string): Holder {
-  // A new object for each call: if a store changes one, the next is not affected.
-  const lease = () => ({ key, token })
   return {
-    claims: (expected, { lease: minutes = LEASE, kept = RETENTION } = {}) => ({
-      label: `claim by ${name}${minutes === LEASE && kept === RETENTION ? '' : ` for ${round(minutes)} min, kept ${round(kept)} min`}`,
-      action: {
-        do: 'claim',
-        request: { ...lease(), leaseMs: minutes * MINUTE_MS, retainMs: kept * MINUTE_MS },
-      },
+    claims: (expected, { lease = LEASE, kept = RETENTION } = {}) => ({
+      label: `claim by ${name}${lease === LEASE && kept === RETENTION ? '' : ` for ${round(lease)} min, kept ${round(kept)} min`}`,
+      action: { do: 'claim', key, token, leaseMs: lease * MINUTE_MS, retainMs: kept * MINUTE_MS },
       expected,
     }),
-    renews: (expected, minutes = LEASE) => ({
-      label: `renew by ${name}${minutes === LEASE ? '' : ` for ${round(minutes)} min`}`,
-      action: { do: 'renew', lease: lease(), leaseMs: minutes * MINUTE_MS },
+    renews: (expected, lease = LEASE) => ({
+      label: `renew by ${name}${lease === LEASE ? '' : ` for ${round(lease)} min`}`,
+      action: { do: 'renew', key, token, leaseMs: lease * MINUTE_MS },
       expected,
     }),
     completes: (expected, kept = RETENTION) => ({
       label: `complete by ${name}${kept === RETENTION ? '' : `, kept ${round(kept)} min`}`,
-      action: { do: 'complete', lease: lease(), retainMs: kept * MINUTE_MS },
+      action: { do: 'complete', key, token, retainMs: kept * MINUTE_MS },
       expected,
     }),
     releases: (expected) => ({
       label: `release by ${name}`,
-      action: { do: 'release', lease: lease() },
+      action: { do: 'release', key, token },
       expected,
     }),
   }

@@ -1,16 +1,13 @@
 import type { FailedDelivery, Failure, FailureFilter, FailureQuery } from 'tix-webhooks'
 import type { FailureHarness } from 'tix-webhooks/testing'
 import { turns } from '../promises.js'
+import { type Fault, faultOf, type Patch, patched } from './patched.js'
 import { PlainFailures } from './plain-failures.js'
 
-/** Failures with one fault, and the cases that must see it. */
-export interface FailuresFault {
-  readonly fault: string
-  readonly seenBy: readonly string[]
-  open(): FailureHarness
-}
+const fault = faultOf<PlainFailures>
 
-export function harnessOf(failures: PlainFailures): FailureHarness {
+export function failureHarness(patch: Patch<PlainFailures> = () => ({})): FailureHarness {
+  const failures = patched(new PlainFailures(), patch)
   return {
     create: async () => failures,
     createSecond: async () => failures,
@@ -18,42 +15,24 @@ export function harnessOf(failures: PlainFailures): FailureHarness {
   }
 }
 
-/** @param wrong the decisions that are wrong, made from the right ones */
-function fault(
-  what: string,
-  seenBy: string | readonly string[],
-  wrong: (right: PlainFailures) => Partial<PlainFailures>,
-): FailuresFault {
-  const open = (): FailureHarness => {
-    const failures = new PlainFailures()
-    const right: PlainFailures = Object.create(failures, {})
-    for (const name of Object.getOwnPropertyNames(PlainFailures.prototype)) {
-      const value: unknown = failures[name as keyof PlainFailures]
-      if (typeof value === 'function') Object.assign(right, { [name]: value.bind(failures) })
-    }
-    return harnessOf(Object.assign(failures, wrong(right)))
-  }
-  return { fault: what, seenBy: [seenBy].flat(), open }
-}
-
 /** Failures that return something else than they have kept. */
 function returning(
   what: string,
   seenBy: string | readonly string[],
   change: (failure: Failure) => object,
-): FailuresFault {
+): Fault<PlainFailures> {
   return fault(what, seenBy, (right) => ({
     returned: (failure) => ({ ...right.returned(failure), ...change(failure) }),
   }))
 }
 
 /** Failures that change texts. */
-function withTexts(what: string, seenBy: string, change: (text: string) => string): FailuresFault {
+function withTexts(what: string, seenBy: string, change: (text: string) => string): Fault<PlainFailures> {
   return returning(what, seenBy, ({ kind, message }) => ({ kind: change(kind), message: change(message) }))
 }
 
 /** Failures that keep other bytes. */
-function storing(what: string, seenBy: string, stored: PlainFailures['stored']): FailuresFault {
+function storing(what: string, seenBy: string, stored: PlainFailures['stored']): Fault<PlainFailures> {
   return fault(what, seenBy, () => ({ stored }))
 }
 
@@ -75,7 +54,7 @@ function firstMegabyte(all: Iterable<Failure>): Failure[] {
   })
 }
 
-export const FAULTY_FAILURES: readonly FailuresFault[] = [
+export const FAULTY_FAILURES: readonly Fault<PlainFailures>[] = [
   fault('return nothing from keep', 'keep-new', (right) => ({
     keep: async (failed) => void (await right.keep(failed)) as never,
   })),

@@ -7,15 +7,17 @@ import {
   type WebhookOptions,
 } from 'tix-webhooks'
 import { requestBody } from 'tix-webhooks/fetch'
-import type { AdapterAnswer, AdapterHarness } from 'tix-webhooks/testing'
+import type { AdapterHarness } from 'tix-webhooks/testing'
 import { byRequest } from '../adapter-harnesses.js'
+import { type Patch, patched } from './patched.js'
 
-/** An adapter whose every part a faulty one can get wrong. */
+/** An adapter that is right, in the parts that a fault can replace. */
 export class PlainAdapter {
-  readonly receiver: Receiver
+  receiver!: Receiver
 
-  constructor(options: WebhookOptions) {
+  open(options: WebhookOptions): this {
     this.receiver = this.receiverOf(options)
+    return this
   }
 
   receiverOf(options: WebhookOptions): Receiver {
@@ -58,17 +60,10 @@ export class PlainAdapter {
   }
 }
 
-/** An adapter with one fault, and the cases that must see it. */
-export interface AdapterFault {
-  readonly fault: string
-  readonly seenBy: readonly string[]
-  readonly Adapter: new (options: WebhookOptions) => PlainAdapter
-}
-
 /** A harness for adapters of `Request`s. */
-export function harnessOf(Adapter: AdapterFault['Adapter'], timeoutSeconds = 4): AdapterHarness {
+export function adapterHarness(patch: Patch<PlainAdapter> = () => ({}), timeoutSeconds = 4): AdapterHarness {
   const mounted = byRequest((options) => {
-    const adapter = new Adapter(options)
+    const adapter = patched(new PlainAdapter(), patch).open(options)
     return (request) => adapter.handle(request)
   })
   return { ...mounted, timeoutSeconds }
@@ -86,15 +81,4 @@ export function readAs(
 /** A reader that makes something of the text, as a body parser has it. */
 export function readAsText(request: Request, change: (text: string) => string = (text) => text): BodyReader {
   return readAs(request, (bytes) => new TextEncoder().encode(change(new TextDecoder().decode(bytes))))
-}
-
-/** An adapter that is right, whose client gives its answers in another way. */
-export function answeringWith(give: (answer: AdapterAnswer) => AdapterAnswer): AdapterHarness {
-  const correct = harnessOf(PlainAdapter)
-  return {
-    async mount(options) {
-      const { send, close } = await correct.mount(options)
-      return { send: async (delivery) => give(await send(delivery)), close }
-    },
-  }
 }

@@ -10,8 +10,9 @@ import {
 } from 'tix-webhooks/durable-object'
 import { type FetchWebhooks, tixWebhooks } from 'tix-webhooks/fetch'
 import { signedDelivery, storeCases } from 'tix-webhooks/testing'
+import type { StoreAction } from '../../../testing/store-cases/transition.js'
 import { handledFacts } from '../handled-facts.js'
-import { createStoreModel, perform, type StoreAction, storeHistories } from '../store-model.js'
+import { expectModelAnswers, storeHistories } from '../store-histories.js'
 
 type Service = { fetch(request: Request): Promise<Response> }
 
@@ -132,39 +133,12 @@ async function checkModel(backend: Backend, numRuns: number): Promise<string> {
   const store = await backend.create()
   let run = 0
   async function agree(history: StoreAction[]): Promise<void> {
-    const model = createStoreModel()
     run += 1
-    const own = (step: StoreAction): StoreAction => {
-      if (step.do === 'claim')
-        return { ...step, request: { ...step.request, key: `${run}/${step.request.key}` } }
-      return step.do === 'advance'
-        ? step
-        : { ...step, lease: { ...step.lease, key: `${run}/${step.lease.key}` } }
-    }
-    for (const [index, step] of history.entries()) {
-      const answer = await perform(store, backend.advance, own(step))
-      const expected = await perform(model, model.advance, step)
-      if (!isAlike(answer, expected)) {
-        throw new Error(
-          `step ${index} of ${JSON.stringify(history.slice(0, index + 1))}: ${JSON.stringify(answer)} instead of ${JSON.stringify(expected)}`,
-        )
-      }
-    }
+    await expectModelAnswers(store, backend.advance, history, String(run))
   }
   const terms = { leaseMs: [30 * MINUTE], retainMs: [1_000 * MINUTE] }
   const result = await fc.check(fc.asyncProperty(storeHistories(terms, 40, MINUTE), agree), { numRuns })
   return result.failed ? (fc.defaultReportMessage(result) ?? 'failed') : ''
-}
-
-function isAlike(answer: unknown, expected: unknown): boolean {
-  const { retryAfterMs: rest = 0, ...kept } = Object(answer) as { retryAfterMs?: number }
-  const { retryAfterMs: most, ...wanted } = Object(expected) as { retryAfterMs?: number }
-  if (most === undefined) return JSON.stringify(answer) === JSON.stringify(expected)
-  return (
-    JSON.stringify(kept) === JSON.stringify(wanted) &&
-    rest > (most === 1 ? 0 : most - MINUTE) &&
-    rest <= most + 1
-  )
 }
 
 /** A namespace whose stubs are made once, as by a client that is kept: the mistake that Workers forbid. */

@@ -47,15 +47,6 @@ describe('an override', () => {
     expect(orderWith({ tickets: sample.tickets.map(() => ({ tier: undefined })) })).toEqual(sample)
   })
 
-  test('may be a value that is empty, or the largest', () => {
-    const { order } = orderWith({ order: { id: '', total_cents: Number.MAX_SAFE_INTEGER } })
-    expect(order).toEqual({ ...sample.order, id: '', total_cents: Number.MAX_SAFE_INTEGER })
-  })
-
-  test('of minus nothing is nothing, as JSON has it', () => {
-    expect(orderWith({ order: { total_cents: -0 } }).order.total_cents).toBe(0)
-  })
-
   test('may be frozen, have no prototype, or be an instance of a class', () => {
     class Order {
       readonly id = 'ord_1'
@@ -90,10 +81,6 @@ describe('a list', () => {
       sample.tickets[0]?.id.replace(/1$/, '3'),
     ])
   })
-
-  test('does not move a total that is given too', () => {
-    expect(orderWith({ order: { total_cents: 7 }, tickets: [{}, {}, {}] }).order.total_cents).toBe(7)
-  })
 })
 
 describe('what was given', () => {
@@ -109,9 +96,7 @@ describe('what was given', () => {
   })
 
   test.each([
-    '{ "__proto__": { "polluted": true } }',
     '{ "order": { "__proto__": { "polluted": true } } }',
-    '{ "constructor": { "prototype": { "polluted": true } } }',
     '{ "order": { "constructor": { "prototype": { "polluted": true } } } }',
     '{ "tickets": [{ "__proto__": { "polluted": true } }] }',
   ])('cannot reach a prototype: %s', async (text) => {
@@ -131,37 +116,21 @@ test.each<[data: unknown, message: string]>([
     { order: { total: 1 } },
     'There is no field data.order.total in order.created. The fields are id, total_cents, buyer_email.',
   ],
-  [{ order: { total: undefined } }, 'There is no field data.order.total in order.created.'],
   [
     { tickets: [{}, { teir: 'x' }] },
     'There is no field data.tickets[1].teir in order.created. The fields are id, tier.',
   ],
-  [{ order: { id: {} } }, 'data.order.id must be a string, not an object.'],
   [{ order: { id: 7 } }, 'data.order.id must be a string, not a number.'],
-  [{ order: { id: null } }, 'data.order.id must be a string, not null.'],
-  [{ order: { id: ['ord_1'] } }, 'data.order.id must be a string, not an array.'],
-  [{ order: { id: Symbol('ord_1') } }, 'data.order.id must be a string, not a symbol.'],
   [{ order: { total_cents: '0' } }, 'data.order.total_cents must be a number, not a string.'],
-  [{ order: { total_cents: 0n } }, 'data.order.total_cents must be a number, not a bigint.'],
   [{ order: { total_cents: -1 } }, `data.order.total_cents ${AMOUNT} -1.`],
   [{ order: { total_cents: 12.5 } }, `data.order.total_cents ${AMOUNT} 12.5.`],
-  [{ order: { total_cents: Number.NaN } }, `data.order.total_cents ${AMOUNT} NaN.`],
-  [{ order: { total_cents: Number.POSITIVE_INFINITY } }, `data.order.total_cents ${AMOUNT} Infinity.`],
   [{ order: { total_cents: 2 ** 53 } }, `data.order.total_cents ${AMOUNT} 9007199254740992.`],
   [{ order: null }, 'data.order must be a plain object, not null.'],
-  [{ order: [] }, 'data.order must be a plain object, not an array.'],
-  [{ order: 'ord_1' }, 'data.order must be a plain object, not a string.'],
   [{ order: new Map([['id', 'ord_1']]) }, 'data.order must be a plain object, not one of type Map.'],
-  [{ order: new Date(0) }, 'data.order must be a plain object, not one of type Date.'],
   [{ order: Promise.resolve({}) }, 'data.order must be a plain object, not a promise.'],
-  [{ order: () => ({}) }, 'data.order must be a plain object, not a function.'],
   [{ tickets: {} }, 'data.tickets must be an array, not an object.'],
-  [{ tickets: 2 }, 'data.tickets must be an array, not a number.'],
-  [{ tickets: null }, 'data.tickets must be an array, not null.'],
   [{ tickets: new Set([{}]) }, 'data.tickets must be an array, not an object.'],
-  [{ tickets: ['tik_1'] }, 'data.tickets[0] must be a plain object, not a string.'],
   [{ tickets: [{}, null] }, 'data.tickets[1] must be a plain object, not null.'],
-  [{ tickets: [{ tier: 1 }] }, 'data.tickets[0].tier must be a string, not a number.'],
 ])('of order.created, %o is refused by the name of its field', async (data, message) => {
   const said = await refusal(() => orderWith(data))
   expect(said.startsWith(message)).toBe(true)
@@ -170,9 +139,7 @@ test.each<[data: unknown, message: string]>([
 
 test.each<[data: unknown, message: string]>([
   [null, 'data must be a plain object, not null.'],
-  [[], 'data must be a plain object, not an array.'],
   ['order', 'data must be a plain object, not a string.'],
-  [new Map(), 'data must be a plain object, not one of type Map.'],
   [Promise.resolve({}), 'data must be a plain object, not a promise.'],
 ])('%o is refused as the data, without an advice that would not help', async (data, message) => {
   expect(await refusal(() => orderWith(data))).toBe(message)
@@ -181,29 +148,18 @@ test.each<[data: unknown, message: string]>([
 test.each<[event: object, message: string]>([
   [{ name: 'x' }, 'There is no field data.event.name in event.rescheduled. The fields are id, title, slug,'],
   [{ capacity: -1 }, `data.event.capacity ${AMOUNT} -1.`],
-  [{ sold: 1.5 }, `data.event.sold ${AMOUNT} 1.5.`],
-  [{ gross_cents: 1e300 }, `data.event.gross_cents ${AMOUNT} 1e+300.`],
   [{ transferable: 'yes' }, 'data.event.transferable must be a boolean, not a string.'],
   [{ doors_at: new Date(0) }, 'data.event.doors_at must be a string, not an object.'],
   [
     { doors_at: 'yesterday' },
     `data.event.doors_at ${DATE} with its time zone, such as "2026-05-17T19:30:00+02:00", not "yesterday".`,
   ],
-  [{ doors_at: '' }, `data.event.doors_at ${DATE} with its time zone`],
   [{ doors_at: '2026-05-17' }, `data.event.doors_at ${DATE} with its time zone`],
   [{ doors_at: '2026-05-17T19:30:00' }, `data.event.doors_at ${DATE} with its time zone`],
   [{ doors_at: '2026-02-30T19:30:00Z' }, `data.event.doors_at ${DATE} with its time zone`],
-  [{ doors_at: '2026-02-29T19:30:00+02:00' }, `data.event.doors_at ${DATE} with its time zone`],
-  [{ doors_at: '2100-02-29T19:30:00+02:00' }, `data.event.doors_at ${DATE} with its time zone`],
-  [{ doors_at: '2026-04-31T19:30:00+02:00' }, `data.event.doors_at ${DATE} with its time zone`],
-  [{ doors_at: '2026-13-01T19:30:00Z' }, `data.event.doors_at ${DATE} with its time zone`],
-  [{ doors_at: '2026-05-17T25:00:00Z' }, `data.event.doors_at ${DATE} with its time zone`],
-  [{ doors_at: '2026-05-17T19:30:00+25:00' }, `data.event.doors_at ${DATE} with its time zone`],
   [{ doors_at: '2026-05-17T19:30:00+02:00\n' }, `data.event.doors_at ${DATE} with its time zone`],
   [{ doors_at: '2026-05-17T19:30:00Z (evening)' }, `data.event.doors_at ${DATE} with its time zone`],
-  [{ doors_at: 'Sun, 17 May 2026 19:30:00 GMT' }, `data.event.doors_at ${DATE} with its time zone`],
   [{ doors_at: '+012026-05-17T19:30:00Z' }, `data.event.doors_at ${DATE} with its time zone`],
-  [{ ends_at: '1779046200' }, `data.event.ends_at ${DATE} with its time zone`],
   [
     { created_at: '2026-05-17T19:30:00+02:00' },
     `data.event.created_at ${DATE} in UTC, such as "2026-05-17T14:02:11Z", not "2026-05-17T19:30:00+02:00".`,
@@ -220,10 +176,4 @@ test.each([
   '2026-12-31T00:00:00Z',
 ])('a date of %s is taken as it is written', (doors_at) => {
   expect(rescheduledWith({ event: { doors_at } })).toMatchObject({ event: { doors_at } })
-})
-
-test('the dates before a rescheduling are dates too', async () => {
-  expect(await refusal(() => rescheduledWith({ previous_attributes: { doors_at: 'then' } }))).toContain(
-    `data.previous_attributes.doors_at ${DATE} with its time zone`,
-  )
 })

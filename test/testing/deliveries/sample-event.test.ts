@@ -136,18 +136,6 @@ describe('whatever the seed and the time, a sample', () => {
       RUNS,
     )
   })
-
-  test('is the same one each time, and a copy of its own', () => {
-    fc.assert(
-      fc.property(requests, fc.constantFrom(...KINDS), (request, kind) => {
-        const one = sampleEvent(kind, request as object)
-        const other = sampleEvent(kind, request as object)
-        expect(other).toEqual(one)
-        expect(other.data).not.toBe(one.data)
-      }),
-      { numRuns: runs(50) },
-    )
-  })
 })
 
 test('every seed has an event of its own, the extremes included', () => {
@@ -157,16 +145,6 @@ test('every seed has an event of its own, the extremes included', () => {
   expect(new Set(ticketIds).size).toBe(ticketIds.length)
   const events = SEEDS.map((seed) => ticketedEventOf('event.published', { seed }).event.id)
   expect(new Set(events).size).toBe(SEEDS.length)
-})
-
-test('neighbouring seeds differ in more than their ids', () => {
-  const orders = [1, 2, 3, 4].map((seed) => sampleEvent('order.created', { seed }))
-  const differing = (values: readonly unknown[]) => new Set(values).size
-  expect(differing(orders.map(({ created_at }) => created_at))).toBe(4)
-  expect(differing(orders.map(({ data }) => data.order.buyer_email))).toBe(4)
-  expect(differing(orders.map(({ data }) => data.order.total_cents))).toBe(4)
-  expect(differing(orders.map(({ data }) => data.tickets.length))).toBe(3)
-  expect(differing(orders.map(({ data }) => data.tickets[0]?.tier))).toBe(4)
 })
 
 describe('without a seed', () => {
@@ -210,9 +188,6 @@ describe('created_at', () => {
     ['a Date', new Date(Date.UTC(2027, 0, 2, 3, 4, 5)), '2027-01-02T03:04:05Z'],
     ['milliseconds', Date.UTC(2027, 0, 2, 3, 4, 5, 6), '2027-01-02T03:04:05.006Z'],
     ['a time in another zone', '2027-01-02T03:04:05+01:30', '2027-01-02T01:34:05Z'],
-    ['a time without its seconds', '2027-01-02T03:04-00:30', '2027-01-02T03:34:00Z'],
-    ['the first moment there is', 0, '1970-01-01T00:00:00Z'],
-    ['29 February of a leap year', '2028-02-29T00:00:00Z', '2028-02-29T00:00:00Z'],
   ])('is at: %s', (_what, at, expected) => {
     expect(createdAt({ at })).toBe(expected)
     expect(createdAt({ at, now: () => 5, seed: 9 })).toBe(expected)

@@ -32,30 +32,17 @@ describe.each([
 ])('%s', (_name, call) => {
   test.each<[options: object, message: string]>([
     [{ secret: undefined }, 'secret is undefined: pass the signing secret of the endpoint'],
-    [{}, 'secret is undefined'],
-    [{ secret: null }, 'secret is null'],
     [{ secret: '' }, 'secret is empty'],
-    [{ secret: new Uint8Array() }, 'secret is empty'],
     [{ secret: `${SECRET}\n` }, 'secret begins or ends with white space'],
-    [{ secret: ` ${SECRET}` }, 'secret begins or ends with white space'],
     [{ secret: new TextEncoder().encode(`${SECRET}\n`) }, 'secret begins or ends with white space'],
     [{ secret: [] }, 'secret: the list of secrets is empty'],
     [{ secret: [SECRET, ''] }, 'secret[1] is empty'],
-    [{ secret: [SECRET, undefined] }, 'secret[1] is undefined'],
-    [{ secret: [`${SECRET} `, SECRET] }, 'secret[0] begins or ends with white space'],
     [{ secret: Array(17).fill(SECRET) }, 'secret: a header holds at most 16 signatures, not 17.'],
     [{ secret: 7 }, 'secret must be a string or a Uint8Array, not a number.'],
-    [{ secret: { value: SECRET } }, 'secret must be a string or a Uint8Array, not an object.'],
-    [{ secret: () => SECRET }, 'secret must be a string or a Uint8Array, not a function.'],
     [{ secret: Promise.resolve(SECRET) }, 'secret must be a string or a Uint8Array, not a promise.'],
     [{ secret: SECRET, timestamp: -1 }, `${TIMESTAMP} -1.`],
-    [{ secret: SECRET, timestamp: 1.5 }, `${TIMESTAMP} 1.5.`],
-    [{ secret: SECRET, timestamp: Number.NaN }, `${TIMESTAMP} NaN.`],
-    [{ secret: SECRET, timestamp: Number.POSITIVE_INFINITY }, `${TIMESTAMP} Infinity.`],
     [{ secret: SECRET, timestamp: 2 ** 53 }, `${TIMESTAMP} 9007199254740992.`],
     [{ secret: SECRET, timestamp: '1779026531' }, `${TIMESTAMP} "1779026531".`],
-    [{ secret: SECRET, timestamp: 1n }, `${TIMESTAMP} a bigint.`],
-    [{ secret: SECRET, timestamp: new Date(0) }, `${TIMESTAMP} an object.`],
     [
       { secret: SECRET, timestamp: 0.5, signature: { timestampUnit: 'ms' } },
       'timestamp must be a whole number of milliseconds since the epoch, not 0.5.',
@@ -64,29 +51,15 @@ describe.each([
       { secret: SECRET, signature: { algoritm: 'SHA-512' } },
       'There is no option signature.algoritm. The options are header, algorithm, encoding, signedContent, timestampUnit.',
     ],
-    [{ secret: SECRET, signature: { algorithm: 'sha512' } }, 'signature.algorithm must be "SHA-256" or'],
-    [
-      { secret: SECRET, signature: { encoding: 'base64url' } },
-      'signature.encoding must be "hex" or "base64"',
-    ],
-    [{ secret: SECRET, signature: { signedContent: '.' } }, 'signature.signedContent must be "dot" or'],
-    [{ secret: SECRET, signature: { timestampUnit: 'sec' } }, 'signature.timestampUnit must be "s" or "ms".'],
-    [
-      { secret: SECRET, signature: { header: 'x signature' } },
-      'signature.header must be the name of a header',
-    ],
     [{ secret: SECRET, signature: 'SHA-512' }, 'signature must be an object of header, algorithm'],
-    [{ secret: SECRET, signature: null }, 'signature must be an object of header, algorithm'],
     [{ secret: SECRET, now: 1_779_026_531_000 }, `${NO_FUNCTION} 1779026531000.`],
     [{ secret: SECRET, now: createTestClock() }, `${NO_FUNCTION} an object.`],
-    [{ secret: SECRET, now: null }, `${NO_FUNCTION} null.`],
     [{ secret: SECRET, now: () => -1 }, `${NOW} -1.`],
     [{ secret: SECRET, now: () => 9e15 }, `${NOW} 9000000000000000.`],
     [
       { secret: SECRET, toleranceSeconds: 1 },
       'There is no option toleranceSeconds. The options are secret, ',
     ],
-    [{ secret: SECRET, secrets: [] }, 'There is no option secrets. The options are secret, timestamp, '],
   ])('refuses %o', async (options, message) => {
     await expectRefusal(() => call(options), message)
   })
@@ -114,11 +87,8 @@ describe.each([
 ])('%s', (_name, call) => {
   test.each([
     [undefined, 'undefined'],
-    [null, 'null'],
     ['', '""'],
-    [1, '1'],
     [{ type: 'order.created' }, 'an object'],
-    [['order.created'], 'an array'],
   ])('refuses %o as a kind', async (kind, told) => {
     await expectRefusal(
       () => call(kind),
@@ -129,37 +99,16 @@ describe.each([
   test.each<[options: object, message: string]>([
     [{ seed: -1 }, `${SEED} -1.`],
     [{ seed: 2 ** 32 }, `${SEED} 4294967296.`],
-    [{ seed: 1.5 }, `${SEED} 1.5.`],
-    [{ seed: Number.NaN }, `${SEED} NaN.`],
     [{ seed: '1' }, `${SEED} "1".`],
-    [{ seed: null }, `${SEED} null.`],
     [{ at: 'yesterday' }, `${AT} "yesterday".`],
-    [{ at: '' }, `${AT} "".`],
     [{ at: '2026-02-30T00:00:00Z' }, `${AT} "2026-02-30T00:00:00Z".`],
     [{ at: '2026-05-17T14:02:11' }, `${AT} "2026-05-17T14:02:11".`],
-    [{ at: '2026-05-17' }, `${AT} "2026-05-17".`],
     [{ at: '1969-12-31T23:59:59Z' }, `${AT} "1969-12-31T23:59:59Z".`],
     [{ at: '9999-01-01T00:00:00Z' }, `${AT} "9999-01-01T00:00:00Z".`],
-    [{ at: new Date('') }, `${AT} an invalid Date.`],
     [{ at: new Date(-1) }, `${AT} a Date of 1969-12-31T23:59:59.999Z.`],
-    [{ at: new Date(8.64e15) }, `${AT} a Date of +275760-09-13T00:00:00.000Z.`],
-    [{ at: Number.NaN }, `${AT} NaN.`],
-    [{ at: Number.POSITIVE_INFINITY }, `${AT} Infinity.`],
-    [{ at: 9e15 }, `${AT} 9000000000000000.`],
-    [{ at: 8.64e15 }, `${AT} 8640000000000000.`],
-    [{ at: -1 }, `${AT} -1.`],
-    [{ at: null }, `${AT} null.`],
-    [{ at: 0n }, `${AT} a bigint.`],
-    [{ at: [0] }, `${AT} an array.`],
-    [{ at: { valueOf: () => 0 } }, `${AT} an object.`],
-    [{ at: 0, now: 0 }, `${NO_FUNCTION} 0.`],
     [{ now: () => -1 }, `${NOW} -1.`],
     [{ exact: 'yes' }, 'exact must be true or false, not a string.'],
-    [{ exact: null }, 'exact must be true or false, not null.'],
     [{ overrides: {} }, 'There is no option overrides. The options are '],
-    [{ order: {} }, 'There is no option order. The options are '],
-    [{ data: { ordr: 1 } }, 'There is no field data.ordr in order.created.'],
-    [{ data: null }, 'data must be a plain object, not null.'],
   ])('refuses %o', async (options, message) => {
     await expectRefusal(() => call('order.created', options), message)
   })
@@ -176,15 +125,9 @@ describe.each([
   test.each<[data: unknown, message: string]>([
     [null, 'data must be a plain object, not null.'],
     [[], 'data must be a plain object, not an array.'],
-    ['{}', 'data must be a plain object, not a string.'],
-    [1, 'data must be a plain object, not a number.'],
-    [() => ({}), 'data must be a plain object, not a function.'],
     [new Map([['order', 1]]), 'data must be a plain object, not one of type Map.'],
-    [new Date(0), 'data must be a plain object, not one of type Date.'],
-    [new Uint8Array(1), 'data must be a plain object, not one of type Uint8Array.'],
     [Promise.resolve({}), 'data must be a plain object, not a promise.'],
     [{ toJSON: () => [] }, 'The result of toJSON of data must be a plain object, not an array.'],
-    [{ toJSON: () => undefined }, 'The result of toJSON of data must be a plain object, not undefined.'],
     [{ cents: 1n }, 'data cannot be serialised as JSON: Do not know how to serialize a BigInt'],
     [holdsItself, 'data cannot be serialised as JSON: Converting circular structure to JSON'],
     [failing, 'data cannot be serialised as JSON: no order'],
@@ -197,8 +140,6 @@ describe.each([
 test.each([
   [{ type: 'order.created' }, 'an object'],
   [undefined, 'undefined'],
-  [new ArrayBuffer(1), 'an object'],
-  [7, 'a number'],
 ])('signedBody refuses %o as a body', async (body, told) => {
   await expectRefusal(
     () => sign(body, { secret: SECRET }),

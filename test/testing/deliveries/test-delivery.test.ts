@@ -111,22 +111,9 @@ describe.each(CLIENTS)('to %s', (_name, send) => {
     )
   })
 
-  test('a delivery comes with the event that it says', async () => {
-    const { options, runs } = watched()
-    const delivery = await signedDelivery('event.cancelled', { secret })
-    expect(await send(options, delivery)).toBe(200)
-    expect(runs.map((run) => run.event)).toEqual([delivery.event])
-  })
-
   test('a delivery in the style of another service comes with its header', async () => {
     const { options } = watched({ signature })
     expect(await send(options, await signedDelivery('order.created', { secret, signature }))).toBe(200)
-  })
-
-  test('a delivery by another secret is refused', async () => {
-    const { options, runs } = watched()
-    expect(await send(options, await signedDelivery('order.created', { secret: 'whsec_other' }))).toBe(401)
-    expect(runs).toEqual([])
   })
 
   test('a delivery can be sent again, as it is and signed again', async () => {
@@ -152,17 +139,6 @@ describe('toRequest', () => {
     const request = delivery.toRequest(url)
     expect([request.method, request.url]).toEqual(['POST', expected])
     expect(Object.fromEntries(request.headers)).toEqual(delivery.headers)
-  })
-
-  test('gives another request each time, since a body can be read but once', async () => {
-    const { toRequest, body } = await signedDelivery('order.created', { secret })
-    expect(await toRequest('/').text()).toBe(body)
-    expect(await toRequest('/').text()).toBe(body)
-  })
-
-  test('refuses anything but a URL', async () => {
-    const { toRequest } = await signedDelivery('order.created', { secret })
-    expect(() => toRequest('http://')).toThrow(TypeError)
   })
 })
 

@@ -79,12 +79,6 @@ test('a typical handler sends two mails if it dies after the mail and before its
   })
 })
 
-test('with the key of the event it sends one', async () => {
-  const handle: Handler = ({ mailer }, { order }, key) => mailer.send(order.buyer_email, key)
-  const all = await interruptions({ prepare, start: started(handle), delivery, also: 'rejects' })
-  expect(new Set(Object.values(await mailsAfter(all)))).toEqual(new Set([1]))
-})
-
 test('a call may reject instead, without its effect or after it', async () => {
   const all = await interruptions({ prepare, start: started(typical), delivery, also: 'rejects' })
   const rejecting = all.filter(({ name }) => name.startsWith('rejects'))
@@ -173,23 +167,6 @@ test('a process without a store in the world forgets, and the handler runs again
     'dies before mailer.send (call 1)': 1,
     'dies after mailer.send (call 1)': 2,
   })
-})
-
-test('a store in the world may have other methods', async () => {
-  const withMigrate = () => ({
-    ...prepare(),
-    store: Object.assign(memoryStore(), { migrate: async () => {} }),
-  })
-  const all = await interruptions({
-    prepare: withMigrate,
-    start: async (world, context) => {
-      await world.store.migrate()
-      return started(typical)(world, context)
-    },
-    delivery,
-  })
-  expect(all.map(({ name }) => name)).toContain('dies after store.migrate (call 1)')
-  await expect(Promise.all(all.map(({ run }) => run()))).resolves.toHaveLength(10)
 })
 
 test('any framework is a process by its send, and its close is called at its end', async () => {

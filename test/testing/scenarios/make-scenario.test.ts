@@ -15,13 +15,6 @@ const published = () => JSON.stringify(sampleEvent('event.published'))
 const ordered = () => JSON.stringify(sampleEvent('order.created'))
 
 describe('a scenario of one event', () => {
-  test.each(SCENARIOS)('is $name, with what the table says of it', async (info) => {
-    const made = await makeScenario(info.name, { body: published(), secret: SECRET })
-    const { deliveries, deliver, ...told } = made
-    const { suits, make, ...said } = info as typeof info & { make: unknown }
-    expect([told, deliveries.length > 0, typeof deliver]).toEqual([said, true, 'function'])
-  })
-
   test('is withstood by our receiver, whatever the secrets, the scheme and the clock', async () => {
     const { now } = createTestClock('2031-01-01T00:00:00Z')
     const signature = { algorithm: 'SHA-512', encoding: 'base64', signedContent: 'concat' } as const
@@ -59,12 +52,6 @@ describe('a scenario of one event', () => {
     )
     expect(ids.slice(0, 3)).toEqual(ids.slice(3))
   })
-
-  test('whose date begins with 1 is tampered with all the same', async () => {
-    const body = JSON.stringify(sampleEvent('order.created', { at: '1999-12-31T23:59:59Z' }))
-    const { deliveries } = await makeScenario('tampered-byte', { body, secret: SECRET })
-    expect(deliveries.map((delivery) => delivery.body)).not.toContain(body)
-  })
 })
 
 test('thin suits what has the id of an event, and nothing else', async () => {
@@ -92,26 +79,17 @@ describe('a mistake is a TypeError that says which:', () => {
     ['no body', { secret: SECRET }, /^body must be a string, the JSON of an event, not undefined/],
     ['a body that is parsed', { secret: SECRET, body: {} }, /^body must be a string.*not an object/],
     ['a body that is no JSON', { secret: SECRET, body: 'x' }, /^body must be the JSON of a genuine event/],
-    ['a body that is null', { secret: SECRET, body: 'null' }, /^body must be the JSON of a genuine event/],
     [
       'an event without a type',
       { secret: SECRET, body: '{"created_at":"2026-05-17T14:02:11Z"}' },
       /with a type/,
     ],
-    ['an event without a date', { secret: SECRET, body: '{"type":"a","data":{}}' }, /a created_at/],
     ['no secret', { body: ordered() }, /^secret is undefined: pass the signing secret/],
-    ['an empty secret', { body: ordered(), secret: '' }, /^secret is empty/],
     [
       'a misspelt option',
       { body: ordered(), secret: SECRET, tolerance: 5 },
       /^There is no option tolerance\./,
     ],
-    [
-      'a tolerance of 0',
-      { body: ordered(), secret: SECRET, toleranceSeconds: 0 },
-      /^toleranceSeconds must be/,
-    ],
-    ['a now that is a number', { body: ordered(), secret: SECRET, now: 1 }, /^now must be a function/],
   ])('%s', async (_, source, message) => {
     for (const name of ['wrong-secret', 'two-v1', 'reordered']) {
       const made = makeScenario(name, source as ScenarioSource)

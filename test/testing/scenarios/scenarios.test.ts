@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { SCENARIOS, type ScenarioName, scenarios } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
-import { countingHandler, failing, PLAYED_KINDS } from '../../support/played-scenarios.js'
+import { PLAYED_KINDS } from '../../support/played-scenarios.js'
 
 const GENUINE = ['genuine', [200], 1]
 const FORGED = ['forged', [401], 0]
@@ -108,18 +108,4 @@ describe('the table', () => {
       for (const form of [SECRET, SECRET.slice(0, 8), byte, 'whsec_old']) expect(seen).not.toContain(form)
     },
   )
-})
-
-describe('one receiver and one store', () => {
-  test('stand the scenarios of all kinds, in order, in reverse, and made again', {
-    tags: ['slow'],
-  }, async () => {
-    const receiver = countingHandler()
-    for (const [, make] of PLAYED_KINDS) {
-      expect(await failing(await make({ secret: SECRET }), receiver)).toEqual([])
-    }
-    for (const [, make] of PLAYED_KINDS) {
-      expect(await failing([...(await make({ secret: SECRET }))].reverse(), receiver)).toEqual([])
-    }
-  })
 })

@@ -2,8 +2,9 @@
 import fc from 'fast-check'
 import { memoryStore } from 'tix-webhooks'
 import { expect, test } from 'vitest'
+import { createStoreModel, type StoreAction, send } from '../../../../testing/store-cases/transition.js'
 import { runs } from '../../../support/runs.js'
-import { createStoreModel, perform, type StoreAction, storeHistories } from '../../../support/store-model.js'
+import { storeHistories } from '../../../support/store-histories.js'
 
 /** Runs a history on the store and on the model, and compares every answer in full. */
 async function agree(history: StoreAction[]): Promise<void> {
@@ -11,14 +12,12 @@ async function agree(history: StoreAction[]): Promise<void> {
   const store = memoryStore({ now: () => now })
   const model = createStoreModel()
   for (const [index, step] of history.entries()) {
-    const expected = perform(model, model.advance, step)
-    const answer = await perform(
-      store,
-      (ms) => {
-        now += ms
-      },
-      step,
-    )
+    const expected = model.perform(step)
+    if (step.do === 'advance') {
+      now += step.ms
+      continue
+    }
+    const answer = await send(store, step)
     expect(answer, `step ${index}: ${JSON.stringify(step)}`).toEqual(expected)
   }
 }

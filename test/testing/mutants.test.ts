@@ -1,0 +1,73 @@
+/** @module-tag slow */
+import {
+  adapterCases,
+  failureCases,
+  type InboxHarness,
+  inboxCases,
+  SCENARIOS,
+  storeCases,
+} from 'tix-webhooks/testing'
+import { describe, expect, test } from 'vitest'
+import { FAULTY_ADAPTERS } from '../support/testing/faulty-adapters.js'
+import { FAULTY_FAILURES, failureHarness } from '../support/testing/faulty-failures.js'
+import { FAULTY_INBOXES, inboxHarness } from '../support/testing/faulty-inboxes.js'
+import { FAULTY_STORES } from '../support/testing/faulty-stores.js'
+import { storeHarness } from '../support/testing/model-store.js'
+import type { Fault, Patch } from '../support/testing/patched.js'
+import { adapterHarness } from '../support/testing/plain-adapter.js'
+import type { PlainInbox, PlainTransaction } from '../support/testing/plain-inbox.js'
+
+interface Case<Harness> {
+  readonly id: string
+  readonly name: string
+  run(harness: Harness): Promise<void>
+}
+
+/** @param harnessOf of what is right, or of what is wrong in one part */
+function testCases<Part, Harness>(
+  what: string,
+  cases: readonly Case<Harness>[],
+  faults: readonly Fault<Part>[],
+  harnessOf: (patch?: Patch<Part>) => Harness,
+): void {
+  const byId = new Map(cases.map((one) => [one.id, one]))
+
+  describe(what, () => {
+    test.each(faults.flatMap(({ fault, seenBy, patch }) => seenBy.map((id) => [fault, id, patch] as const)))(
+      '%s: detected by %s',
+      async (_, id, patch) => {
+        await expect(byId.get(id)?.run(harnessOf(patch))).rejects.toThrow(`case ${id}: `)
+      },
+    )
+
+    test.each(cases.map(({ id, run }) => [id, run] as const))('%s passes without a fault', (_, run) =>
+      run(harnessOf()),
+    )
+
+    // Users pin results to the ids: a case that is renamed or removed is missing here too.
+    test('each case detects a fault', () => {
+      const useful = new Set(faults.flatMap(({ seenBy }) => seenBy))
+      expect([...byId.keys()].filter((id) => !useful.has(id))).toEqual([])
+    })
+
+    test('the cases have short ids, and sentences as names, that differ', () => {
+      expect(byId.size).toBe(cases.length)
+      expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length)
+      for (const { id, name } of cases) {
+        expect(id).toMatch(/^(?=.{1,24}$)[a-z]+(-[a-z]+){0,3}$/)
+        expect(name).toMatch(/^(MUST|MUST NOT|SHOULD) [a-z].+\.$/)
+      }
+    })
+  })
+}
+
+testCases('a store', storeCases, FAULTY_STORES, storeHarness)
+testCases<PlainInbox, InboxHarness<PlainTransaction>>('an inbox', inboxCases, FAULTY_INBOXES, inboxHarness)
+testCases('failures', failureCases, FAULTY_FAILURES, failureHarness)
+testCases('an adapter', adapterCases, FAULTY_ADAPTERS, (patch) => adapterHarness(patch, patch ? 0.3 : 4))
+
+test('there is an adapter case for each scenario that must be refused', () => {
+  const ids = new Set(adapterCases.map(({ id }) => id))
+  const refused = SCENARIOS.filter(({ verdict }) => verdict === 'forged' || verdict === 'unusable')
+  expect(refused.map(({ name }) => name).filter((name) => !ids.has(name))).toEqual([])
+})
