@@ -437,7 +437,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     {
       duplicate: HANDLED_BEFORE,
       'retried-failure':
-        'It answers 500 and then 409 to the same event, as to one that was handled: it marks an event before',
+        'It answers 500 and then 409 to the same event, as it does to one that was handled: it marks an event before',
     },
     { ...LOST, once: markingOnce(409) },
   ),
