@@ -107,7 +107,7 @@ describe('a failure', () => {
   test('of an app that never answers comes in time', async () => {
     const { harness, count } = counted({ send: () => never() }, 0.05)
     expect((await failureOf('answer-handled', harness)).message).toContain(
-      'case answer-handled: an order: expected an answer, but there was none in 0.05 s.\n',
+      'case answer-handled: an order: expected an answer, but there was none within 0.05 s.\n',
     )
     expect(count).toEqual({ mounted: 1, closed: 1 })
   })
@@ -119,7 +119,7 @@ describe('a failure', () => {
 
   test.each<[string, () => Promise<unknown>, string]>([
     ['rejects', () => Promise.reject(new Error('still open')), ', but it was rejected: still open'],
-    ['never ends', () => never(), ', but there was none in 0.1 s'],
+    ['never ends', () => never(), ', but there was none within 0.1 s'],
   ])('names a close that %s, if nothing else failed', async (_, close, told) => {
     const closing = counted({ close }, 0.1)
     const { message } = await failureOf('answer-handled', closing.harness)

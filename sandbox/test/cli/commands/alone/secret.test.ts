@@ -248,7 +248,7 @@ describe('.env of the folder', () => {
         const { code, stdout, stderr } = await run(argv, { cwd })
         expect([code, stdout]).toEqual([2, ''])
         expect(stderr).toContain(
-          `${name} is UTF-16, or a part of it is, so that neither Node nor dotenv can read it`,
+          `${name} is UTF-16, at least in part, so neither Node nor dotenv can read it`,
         )
         expect(stderr).toContain(`(Get-Content ${name}) -replace "\\0" | Set-Content -Encoding ascii ${name}`)
       }
