@@ -10,7 +10,6 @@ const TABLES: Readonly<Record<string, { file: string; interface: string; head: s
   options: { file: 'src/receiver/options/options.ts', interface: 'WebhookOptions', head: 'option' },
   context: { file: 'src/receiver/handlers.ts', interface: 'HandlerContext', head: 'member' },
   record: { file: 'src/receiver/options/options.ts', interface: 'DeliveryRecord', head: 'member' },
-  memory: { file: 'src/idempotency/memory/memory-store.ts', interface: 'MemoryStoreOptions', head: 'option' },
 }
 
 /** The page with its tables generated from the current source. */
