@@ -5,13 +5,11 @@ import ts from 'typescript'
 
 const PAGE = new URL('../docs/reference.md', import.meta.url)
 
-/** The tables of the page by the name of their marker: an interface of a source file, one row for each member. */
+/** The tables of the page by the name of their marker: an interface of a source file, with one row for each member. */
 const TABLES: Readonly<Record<string, { file: string; interface: string; head: string }>> = {
   options: { file: 'src/receiver/options/options.ts', interface: 'WebhookOptions', head: 'option' },
-  signature: { file: 'src/signature/scheme.ts', interface: 'SignatureOptions', head: 'option' },
   context: { file: 'src/receiver/handlers.ts', interface: 'HandlerContext', head: 'member' },
   record: { file: 'src/receiver/options/options.ts', interface: 'DeliveryRecord', head: 'member' },
-  memory: { file: 'src/idempotency/memory/memory-store.ts', interface: 'MemoryStoreOptions', head: 'option' },
 }
 
 /** The page with its tables generated from the current source. */
@@ -35,33 +33,22 @@ function tableOf({ file, interface: name, head }: (typeof TABLES)[string]): stri
   if (declaration === undefined) throw new Error(`${file} has no interface ${name}`)
   const hasDefaults = head === 'option'
   const rows = declaration.members.map((member) => {
-    const type = (member as ts.PropertySignature).type?.getText(source) ?? ''
     const { meaning, byDefault } = partsOf(docblockOf(member))
-    return [`\`${member.name?.getText(source)}\``, code(type), ...(hasDefaults ? [byDefault] : []), meaning]
+    return [`\`${member.name?.getText(source)}\``, ...(hasDefaults ? [byDefault] : []), meaning]
   })
-  const heads = [head, 'type', ...(hasDefaults ? ['default'] : []), 'meaning']
-  return [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+  const heads = [head, ...(hasDefaults ? ['default'] : []), 'meaning']
+  const [first, ...body] = [heads, ...rows].map((cells) => `| ${cells.join(' | ')} |`)
+  return [first, `|${'---|'.repeat(heads.length)}`, ...body].join('\n')
 }
 
-/** The page says once, above the table, that options may be undefined. */
-function code(type: string): string {
-  const shown = type
-    .replace(/\s+/g, ' ')
-    .replace(/ \| undefined$/, '')
-    .replace(/^\((.*)\)$/, (whole, inner) => (inner.includes(') =>') ? inner : whole))
-    .replaceAll(/NotInferred<(\w+)>/g, '$1')
-    .replaceAll('|', '\\|')
-  return `\`${shown}\``
-}
-
-/** The sentence that begins with "Default" becomes its own column. */
+/** The first sentence, and those that begin with "Default". The rest is for the editor. */
 function partsOf(docblock: string): { meaning: string; byDefault: string } {
-  const sentences = docblock.split(/(?<=[.)]) (?=[A-Z])/)
-  const isDefault = (sentence: string): boolean => /^Default\b/.test(sentence)
-  const byDefault = sentences
-    .filter(isDefault)
-    .map((one) => one.replace(/^Default:? /, '').replace(/\.$/, ''))
-  return { meaning: sentences.filter((one) => !isDefault(one)).join(' '), byDefault: byDefault.join(' ') }
+  const [first = '', ...others] = docblock.split(/(?<=[.)]) (?=[A-Z])/)
+  const defaults = others.filter((sentence) => /^Default\b/.test(sentence))
+  return {
+    meaning: first.replace(/\.$/, ''),
+    byDefault: defaults.map((one) => one.replace(/^Default:? /, '').replace(/\.$/, '')).join(' '),
+  }
 }
 
 function docblockOf(member: ts.Node): string {

@@ -34,16 +34,17 @@ const CONTEXT_NAMES: readonly (keyof HandlerContext)[] = [
 ]
 
 /**
- * Calls one handler of an `on` map with the context of a first run: without receiver, signature or store. Rethrows what the
- * handler throws, `RetryLater` and `Discard` included, and judges its result as the receiver does.
+ * Calls one handler of an `on` map with the context of a first run, without a receiver, a signature or a store. Rethrows what the handler
+ * throws, `RetryLater` and `Discard` included, and judges its result as the receiver does.
  *
  * @param on the map that you pass to `tixWebhooks`
  * @param name the key of the handler: a kind, or a group such as `event.*`
  * @param event from `sampleEvent`, or your own
- * @param ctx fields of the context in place of the defaults; `request`, `tx` and `account` have none, and reading one that is not given throws
+ * @param ctx fields of the context in place of the defaults; `request`, `tx` and `account` have no default, and reading one that is not
+ * given throws
  * @returns the result of the handler
- * @throws TypeError when there is no such handler, the event is of another kind, or `ctx` has an unknown field; a RunError when
- * the result shows that the handler failed or has not run, such as a `Response` with status 500
+ * @throws TypeError when there is no such handler, the event is of another kind, or `ctx` has an unknown field; a RunError when the
+ * result shows that the handler failed or has not run, such as a `Response` with status 500
  * @example
  * ```ts
  * import type { Handlers } from 'tix-webhooks'
@@ -83,7 +84,7 @@ function handlerOf(on: unknown, name: string): (event: unknown, ctx: HandlerCont
 
 function checkKind(name: string, event: unknown): asserts event is SomeEvent {
   const { type } = isRecord(event) ? event : {}
-  // The data may be anything: a schema of the user's decides.
+  // The data may be anything: the user's schema decides.
   if (typeof type !== 'string' || !('data' in (event as object))) {
     throw new TypeError(
       `event must be an event with type and data, such as sampleEvent(${JSON.stringify(name)}), not ${describeType(event)}${isRecord(event) ? ' without them' : ''}.`,

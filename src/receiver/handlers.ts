@@ -19,20 +19,20 @@ import { isPlainObject, isRecord } from '../lib/option-names.js'
 export interface HandlerContext<Request = unknown, Tx = unknown, Found = unknown> {
   /** The framework's own request. Reading it throws if it is a replay, and `replay` was given none. */
   readonly request: Request
-  /** The account of the delivery, as the option `account` returned it; `undefined` without that option. */
+  /** The account, as the option `account` returned it. `undefined` without that option. */
   readonly account: Found
-  /** In `tix-webhooks/fetch` the second argument of the platform, such as a Worker's bindings or SvelteKit's event; else `undefined`. */
+  /** The second argument of `tix-webhooks/fetch`, such as a Worker's context. In SvelteKit its event; else `undefined`. */
   readonly platform?: unknown
-  /** The event's key, as it is stored; `null` if it is not deduplicated. */
+  /** The event's key, as stored; `null` if it is not deduplicated. */
   readonly key: string | null
   /**
-   * 1 on the first run of the event, counted by the store; absent with an inbox, and when the event runs without a record. A fencing
-   * number on Postgres and SQLite. A backend that loses the record (Redis, memory) restarts at 1.
+   * 1 on the first run of the event; absent with an inbox. Counted by the store, and absent too when the event runs without a record. A
+   * fencing number on Postgres and SQLite. A backend that loses the record (Redis, memory) restarts at 1.
    */
   readonly attempt?: number
-  /** False when the event runs without deduplication: `key` gave `null`. */
+  /** False if `key` returned `null`. The event then runs without deduplication. */
   readonly deduplicated: boolean
-  /** Whether it is a replay of an event that failed before. */
+  /** Whether an event that failed before is replayed. */
   readonly replayed: boolean
   /** When the service signed this delivery. */
   readonly signedAt: Date
@@ -41,12 +41,12 @@ export interface HandlerContext<Request = unknown, Tx = unknown, Found = unknown
   /** The bytes as they were sent. */
   readonly rawBody: Uint8Array
   /**
-   * Aborts when the lease, or the connection of an inbox, is lost or `maxRunSeconds` is over, and for nothing else: finishing after the
+   * Aborts when the lease or the connection of an inbox is lost, or `maxRunSeconds` is over. Nothing else aborts it: finishing after the
    * deadline is a success. A listener must not throw: Node rethrows its error, which ends the process. A copy (`{ ...ctx }`) has no
    * signal: pass the context itself.
    */
   readonly signal: AbortSignal
-  /** The transaction of the inbox: writes through it are committed together with the record of the event. `undefined` without one. */
+  /** The transaction of the inbox. Writes through it are committed together with the record of the event. `undefined` without an inbox. */
   readonly tx: Tx
 }
 

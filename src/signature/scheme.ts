@@ -10,13 +10,13 @@ import type { HmacAlgorithm } from './hmac.js'
 export interface SignatureOptions {
   /** The header's name. Default `x-service-signature`. */
   header?: string | undefined
-  /** The hash under the HMAC. Default `SHA-256`. */
+  /** The hash under the HMAC, `SHA-256` or `SHA-512`. Default `SHA-256`. */
   algorithm?: HmacAlgorithm | undefined
-  /** How the signature in `v1` is encoded. Default `hex`, case-insensitive. */
+  /** How the signature in `v1` is encoded, `hex` (in any case) or `base64`. Default `hex`. */
   encoding?: 'hex' | 'base64' | undefined
-  /** The signed content. `dot`: `t + "." + body`; `concat`: `t + body`; or the bytes that a function makes from both. Default `dot`. */
+  /** What is signed: `dot` is `t + "." + body`, `concat` is `t + body`, and a function `(t, body)` returns the bytes. Default `dot`. */
   signedContent?: 'dot' | 'concat' | ((t: string, body: Uint8Array) => Uint8Array) | undefined
-  /** The unit of `t`, since the epoch. Default `s`. */
+  /** The unit of `t`, since the epoch: `s` or `ms`. Default `s`. */
   timestampUnit?: 's' | 'ms' | undefined
 }
 

@@ -113,6 +113,7 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
       'deno',
       'elysia',
       'h3',
+      'hono-workers',
       'koa',
       'lambda',
       'nest-express',

@@ -85,15 +85,13 @@ function kitExamplesIn(name: string): [string, string][] {
   return blocks.map(([, code = ''], index) => [`${prefix}-${index + 1}`, code.replaceAll(/^ \* ?/gm, '')])
 }
 
-/**
- * The snippets of the pages, but for whole files, which begin with a comment: most of them are for frameworks that are not installed
- * (test/examples/frameworks.test.ts).
- */
+/** The snippets of the pages. */
 function pageSnippets(): [string, string][] {
   return PAGES.flatMap((page) =>
-    snippetsOf(page, 'ts')
-      .filter((code) => page !== 'docs/frameworks.md' || !code.startsWith('// '))
-      .map((code, index): [string, string] => [`${page.replaceAll(/\W/g, '-')}-${index + 1}`, code]),
+    snippetsOf(page, 'ts').map((code, index): [string, string] => [
+      `${page.replaceAll(/\W/g, '-')}-${index + 1}`,
+      code,
+    ]),
   )
 }
 
@@ -104,7 +102,7 @@ test('every example of a docblock and every snippet of a page compiles as it sta
   const kit = modulesIn('testing').flatMap(kitExamplesIn)
   expect(kit.length).toBeGreaterThan(25)
   const pages = pageSnippets()
-  expect(pages.length).toBeGreaterThan(40)
+  expect(pages.length).toBeGreaterThan(30)
   const all = [...library, ...kit, ...pages]
   expect(new Set(all.map(([name]) => name)).size).toBe(all.length)
   expect(problemsOf(Object.fromEntries(all))).toEqual([])

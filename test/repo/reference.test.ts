@@ -133,7 +133,7 @@ test('the table of options has the defaults that really hold', async () => {
     toleranceSeconds: settings.toleranceSeconds,
     maxBodyBytes: settings.maxBodyBytes,
   }
-  const promised = tableUnder(PAGE, 'Options').map(([option, , value = '']) => [
+  const promised = tableUnder(PAGE, 'Options').map(([option, value = '']) => [
     inCode(option)[0],
     Number.parseFloat(value.replaceAll(',', '')),
   ])

@@ -24,6 +24,7 @@ export const PAGES: readonly string[] = [
   ...SANDBOX_PAGES,
   'bench/RESULTS.md',
   'runtimes/RESULTS.md',
+  'sandbox/domain/RULES.md',
   'CONTRIBUTING.md',
 ]
 

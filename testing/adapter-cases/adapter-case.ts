@@ -21,7 +21,7 @@ export interface AdapterCase {
   /** A sentence that begins with MUST, or with SHOULD if no delivery is lost or forged without it. */
   readonly name: string
   /**
-   * Mounts the adapter, tests it, and closes what it mounted, also when the case fails.
+   * Mounts the adapter, tests it, and closes what it mounted, even if the case fails.
    *
    * @throws TypeError when the harness is invalid
    * @throws Error when the case fails, with the expected and the actual answer

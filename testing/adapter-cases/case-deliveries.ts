@@ -19,7 +19,7 @@ export function signedOrder(options: Partial<SigningOptions> = {}): Promise<Sign
   return signed(sampleEvent('order.created'), options)
 }
 
-/** An order whose JSON has exactly so many bytes, padded with a character of one or more bytes. */
+/** An order whose JSON has exactly this many bytes, padded with a character of one or more bytes. */
 export function signedOrderOf(bytes: number, character = 'x'): Promise<SignedBody<Uint8Array>> {
   const event = { ...sampleEvent('order.created'), padding: '', rest: '' }
   const room = bytes - utf8.encode(JSON.stringify(event)).length

@@ -49,7 +49,7 @@ export interface AdapterCaseRunner {
   mount(options?: CaseOptions): Promise<Endpoint>
   /** Fails with the message unless the condition holds. */
   demand(condition: boolean, message: string): void
-  /** Closes all that was mounted. */
+  /** Closes everything that was mounted. */
   close(): Promise<void>
 }
 
@@ -76,7 +76,7 @@ export function createCaseRunner(
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(
-        () => reject(failure(`${expectation}, but there was none in ${timeoutMs / 1000} s`)),
+        () => reject(failure(`${expectation}, but there was none within ${timeoutMs / 1000} s`)),
         timeoutMs,
       )
     })

@@ -77,7 +77,7 @@ function thrown(error: Error): never {
   throw error
 }
 
-/** Holds each arrival until `size` have come, and then releases them, the last one first. */
+/** Holds each arrival until there are `size` of them, and then releases them, the last one first. */
 function createBarrier(size: number): { arrive(index: number): Promise<void> } {
   const releases: (() => void)[] = []
   let arrived = 0

@@ -39,7 +39,7 @@ export type AsJson<Value> = Value extends JsonValue
 
 export const SAMPLE_OPTION_NAMES: readonly (keyof SampleOptions)[] = ['data', 'exact', 'at', 'seed', 'now']
 
-/** What samples without a seed begin with, so that no two processes make the same event: a database may be kept from one run to the next. */
+/** The prefix of samples without a seed, so that no two processes make the same event: a database may be kept from one run to the next. */
 let fresh: { readonly prefix: string; readonly earlierMs: number } | undefined
 let calls = 0
 
@@ -54,8 +54,8 @@ export function sampleEvent<Kind extends string, Data extends object>(
   options: ExactOptions<Data>,
 ): Envelope<Kind, AsJson<Data>>
 /**
- * A realistic event of a kind, valid by the service's specification: for `callHandler`, and for bodies of your own. Each call
- * returns a new event, with ids that no other process makes; `seed` makes it the same in each.
+ * A realistic event of a kind, valid by the service's document, for `callHandler` and for bodies of your own. Each call returns a new
+ * event, with ids that no other process makes; `seed` makes it the same in each.
  *
  * @param kind a documented kind; or any other, which has no sample and needs `data`
  * @throws TypeError that names the field or the option that is wrong

@@ -7,14 +7,14 @@ export const encode = (text: string): Uint8Array => new TextEncoder().encode(tex
 
 let start: number | undefined
 
-/** So many minutes after the start of all cases: that is a day before the first of them, so that no retention is over. */
+/** This many minutes after the start, which is a day before the first case, so that no retention is over. */
 export function at(minutes: number): Date {
   // Not when the module is loaded: some runtimes have no clock yet.
   start ??= Math.floor(Date.now() / 1000) * 1000 - DAY_MS + 123
   return new Date(start + minutes * MINUTE_MS)
 }
 
-/** So many days before now. */
+/** This many days ago. */
 export function daysAgo(days: number): Date {
   return new Date(Date.now() - days * DAY_MS)
 }

@@ -8,8 +8,8 @@ import { raceCases } from './races.js'
 import { refusalCases } from './refusals.js'
 
 /**
- * The conformance cases of the option `failures`, whatever its backend. They contain no test runner and never sleep: loop over them in the
- * runner that you have. All of them together make some 800 calls.
+ * The conformance cases of the option `failures`, whatever its backend. They contain no test runner and never sleep: loop over them in
+ * the runner that you have. Together they make about 800 calls.
  *
  * @example
  * ```ts

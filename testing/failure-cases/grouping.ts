@@ -49,7 +49,7 @@ export const groupingCases: readonly FailureCase[] = [
     const make = deliveryMaker(runner.namespace)
     const [one, two] = [groupName('1'), groupName('2')]
     const alike = `${runner.namespace}s`
-    // Each differs in what a group shows of it, so that what it shows of another account or namespace is seen.
+    // They differ in every field that a group shows, so that a field from another account or namespace is noticed.
     const all = [
       make('1', { group: one, account: 'x' }),
       make('2', { group: one, account: 'y' }),
@@ -102,7 +102,7 @@ export const groupingCases: readonly FailureCase[] = [
       await Promise.all(
         groups.map(({ group, lastAt }) => runner.keep(make(group, { group, failedAt: lastAt, rawBody }))),
       )
-      // The limit is one of groups, not of failures: the latest group has two.
+      // The limit counts groups, not failures: the latest group has two.
       const last = groups.at(-1) as FailureGroup
       await runner.keep(make('again', { group: last.group, failedAt: last.lastAt }))
       groups.splice(-1, 1, { ...last, count: 2 })

@@ -4,7 +4,7 @@ import { failureOf } from './expected-failure.js'
 import { at, deliveryMaker, manyBytes, withoutOptional } from './failed-delivery.js'
 import { defineCase, type FailureCase } from './failure-case.js'
 
-/** Their order by bytes is that of no language. */
+/** Their order by bytes is not that of any language. */
 const NAMES = ['A', 'B', '_', 'a', 'b', '~']
 
 /** Keeps failures at these minutes, and returns their keys. */
@@ -118,7 +118,7 @@ export const listingCases: readonly FailureCase[] = [
       withoutOptional(make('4', { kind: '', group: '2'.repeat(16) })),
     ].map((failed, index) => ({ ...failed, failedAt: at(-index) }))
     for (const failed of all) await runner.keep(failed)
-    // A list by the beginning of the namespace would find it.
+    // A list by the prefix of the namespace would find it.
     const alike = `${runner.namespace}s`
     await runner.keep(make('5', { key: `${alike}/5`, namespace: alike }))
     const expected: [FailureFilter, ...number[]][] = [
@@ -146,7 +146,7 @@ export const listingCases: readonly FailureCase[] = [
       await runner.count(filter, names.length)
     }
     await runner.list({ account: 'x', before: at(0) }, [`${runner.namespace}/3`])
-    // The limit is one of what meets the conditions, which the newest failure does not.
+    // The limit counts what meets the conditions, and the newest failure does not.
     await runner.list({ kind: 'b', limit: 1 }, [`${runner.namespace}/3`])
   }),
 

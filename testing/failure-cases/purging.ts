@@ -14,7 +14,7 @@ function purgeCase(
     if (harness.purge === undefined) return
     const purge: Purge = (limit) =>
       runner.call(`purge at most ${limit}`, async () => harness.purge?.({ limit }) ?? 0)
-    // Other cases may have left some.
+    // Other cases may have left failures.
     while ((await purge(1_000)) > 0) runner.clearCalls()
     await act(runner, purge)
   })

@@ -50,7 +50,7 @@ async function expectRefusals(
   }
 }
 
-/** Queries that are faults of a program. */
+/** Queries that only a faulty program makes. */
 export const refusalCases: readonly FailureCase[] = [
   defineCase('invalid-list', 'SHOULD reject an invalid query of a list with a TypeError.', (runner) =>
     expectRefusals(runner, 'list', [...FILTERS, ...LIMITS, ...POSITIONS]),

@@ -18,7 +18,7 @@ interface Ended {
   readonly error?: unknown
 }
 
-/** What the work of a delivery uses. */
+/** The transaction of a delivery, and a write in it. */
 export interface Run {
   readonly tx: unknown
   write(effect: string, inner?: unknown): Promise<unknown>
@@ -47,7 +47,7 @@ export interface InboxCaseRunner {
   until<T>(promise: Promise<T>): Promise<T>
   /** @throws Error always */
   fail(message: string): never
-  /** To be called when the case is over. */
+  /** Call it when the case is over. */
   end(): void
 }
 

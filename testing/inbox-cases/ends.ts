@@ -16,7 +16,7 @@ export function failing(error: unknown, effect: string): Work {
   }
 }
 
-/** Sends a statement that fails, and goes on. */
+/** Sends a statement that fails, and continues. */
 async function swallow(
   runner: InboxCaseRunner,
   fail: (tx: unknown) => Promise<unknown>,

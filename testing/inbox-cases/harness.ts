@@ -4,8 +4,8 @@ import type { Inbox } from '../../src/index.js'
 export type InboxCut = 'now' | 'before commit' | 'after commit'
 
 /**
- * The inbox under test: how to create it, to write and read an effect, and to break its transactions. A member that is null says that this
- * cannot happen with its database: the cases that need it test nothing.
+ * The inbox under test: how to create it, to write and read an effect, and to break its transactions. A member is null if that cannot
+ * happen with the database: the cases that need it then test nothing.
  *
  * @typeParam Tx the transaction that handlers get
  * @example
@@ -33,8 +33,8 @@ export type InboxCut = 'now' | 'before commit' | 'after commit'
  */
 export interface InboxHarness<Tx> {
   /**
-   * Returns an inbox that is ready for use, with connections of its own: at most so many at the same time. All of them share one database,
-   * which need not be empty. Close what you open.
+   * Returns an inbox that is ready for use, with its own connections: at most `connections` at the same time. All of them share one
+   * database, which need not be empty. Close what you open.
    */
   create(options: { readonly connections: number }): Promise<Inbox<Tx>>
   /** Writes a row with this id through the transaction. */
@@ -52,7 +52,7 @@ export interface InboxHarness<Tx> {
   readonly cut: ((when: InboxCut) => Promise<unknown>) | null
   /** Makes `ms` milliseconds pass for all records: advances the clock of the inbox, or moves the stored dates. */
   readonly advance: ((ms: number) => Promise<unknown>) | null
-  /** After how many milliseconds a case fails that has not ended, such as one that waits for a connection. Default 10,000. */
+  /** The milliseconds after which a case fails that has not ended, such as one that waits for a connection. Default 10,000. */
   readonly timeoutMs?: number | undefined
 }
 

@@ -21,10 +21,10 @@ export interface InboxCase {
   readonly id: string
   /** A sentence that begins with MUST, or with SHOULD if the receiver works without it. */
   readonly name: string
-  /** The member of the harness without which the case tests nothing: a test runner can show it as skipped if that is null. */
+  /** The member of the harness without which the case tests nothing: a test runner can show the case as skipped if it is null. */
   readonly needs?: InboxNeed | undefined
   /**
-   * Creates inboxes and tests them. Run the cases one at a time: they cut the connections of each other.
+   * Creates inboxes and tests them. Run the cases one at a time: they cut each other's connections.
    *
    * @throws TypeError when the harness is invalid
    * @throws Error when the case fails, with the expected and the actual end, and the deliveries that led to it

@@ -8,7 +8,7 @@ import { recordCases } from './records.js'
 
 /**
  * The conformance cases of inboxes, whatever their database. They contain no test runner and never sleep: loop over them in the runner
- * that you have. All of them together make some 350 deliveries.
+ * that you have. Together they make about 350 deliveries.
  *
  * @example
  * ```ts

@@ -4,12 +4,12 @@ import { type End, type InboxCaseRunner, type Run, turn, type Work } from './cas
 import { writing } from './ends.js'
 import { caseNeeding, defineCase, type InboxCase } from './inbox-case.js'
 
-/** Writes through a transaction that is over, or will be: it may throw, reject, or never settle. */
+/** Writes through a transaction that is over, or will be: it may throw, reject or never settle. */
 function attempt(run: Run | undefined, effect: string): void {
   run?.write(effect).catch(() => {})
 }
 
-/** A handler that goes on when its run has ended, over the one connection that there is. */
+/** A handler that continues after its run has ended, over the only connection. */
 async function goOn(runner: InboxCaseRunner, end: (run: Run) => unknown, expected: End): Promise<void> {
   const inbox = await runner.open(1)
   let over: Run | undefined
@@ -29,7 +29,7 @@ async function goOn(runner: InboxCaseRunner, end: (run: Run) => unknown, expecte
   await runner.expectEffects(...(expected === 'handled' ? ['first'] : []), 'last', 'next')
 }
 
-/** What a handler does when its run is over. */
+/** A handler's actions after the end of its run. */
 export const outlivingCases: readonly InboxCase[] = [
   defineCase(
     'late-handled',

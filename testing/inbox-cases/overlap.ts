@@ -7,7 +7,7 @@ import { defineCase, type InboxCase } from './inbox-case.js'
 /** Either of two deliveries may come first, and a fault may show in one order only. */
 const ROUNDS = 8
 
-/** A work that is in its transaction until it is let go on. */
+/** Work that stays in its transaction until it may continue. */
 function held(runner: InboxCaseRunner, effect: string) {
   const entered = deferred()
   const released = deferred()

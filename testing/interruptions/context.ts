@@ -1,4 +1,4 @@
-/** Which process the code that runs belongs to, across its promises and timers. */
+/** The process that the running code belongs to, across its promises and timers. */
 interface Context {
   run<Result>(owner: unknown, act: () => Result): Result
   getStore(): unknown
@@ -10,7 +10,7 @@ interface Runtime {
   }
 }
 
-/** On a runtime without it nobody knows, and the timers of a dead process run on. */
+/** A runtime without it cannot know, and the timers of a dead process keep running. */
 const unknown: Context = { run: (_, act) => act(), getStore: () => undefined }
 
 function openContext(): Context {

@@ -19,7 +19,7 @@ export function isLeaf(value: object): boolean {
   return ArrayBuffer.isView(value) || value instanceof Error || LEAVES.has(tagOf(value))
 }
 
-/** Whether an object is of no class: a literal, or without a prototype. */
+/** Whether an object is plain: a literal, or without a prototype. */
 export function isPlain(value: object): boolean {
   if (typeof value === 'function') return false
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -37,7 +37,7 @@ export function isData(value: unknown, seen: Set<object> = new Set()): boolean {
   return isPlain(value) && Object.values(value).every((one) => isData(one, seen))
 }
 
-/** Whether a promise is of the runtime itself, and nothing more: a lazy statement of a library may extend Promise, or only look like one. */
+/** Whether this is a plain promise of the runtime: a library's lazy statement may extend Promise, or only look like one. */
 export function isPlainPromise(value: object): value is Promise<unknown> {
   // Node puts symbols on promises.
   return (

@@ -1,10 +1,10 @@
-/** A call that a process made of the outside world. */
+/** A call of the outside world, made by a process. */
 export interface Call {
   /** 1 is the first of the run. */
   readonly number: number
   /** Such as `mailer.send`, or `pool.connect().query`. */
   readonly name: string
-  /** Which of the calls of this name it is; 1 is the first. */
+  /** Its number among the calls of this name, from 1. */
   readonly nth: number
   /** Whether it was one of an idempotency store. */
   readonly isOfStore: boolean
@@ -12,7 +12,7 @@ export interface Call {
   isAsync: boolean
 }
 
-/** What happens instead of a call, or of its end. */
+/** The fault that takes the place of a call, or of its end. */
 export type FaultKind = 'dies before' | 'dies after' | 'rejects without effect' | 'rejects after its effect'
 
 /** A fault at one call. */

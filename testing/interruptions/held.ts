@@ -2,7 +2,7 @@ import { isObject } from './data.js'
 
 type Methods = Partial<Record<string, (...args: unknown[]) => unknown>>
 
-/** Of these, a result is a connection of a pool, or a transaction. */
+/** Their result is a connection of a pool, or a transaction. */
 const GIVEN_BACK = ['release', 'rollback'] as const
 /** Not `commit`, which may be a command that is executed later: to roll back a transaction that has ended changes nothing. */
 const ENDS = new Set<PropertyKey>(['release', 'end', 'destroy', 'close'])
@@ -11,8 +11,8 @@ const has = (value: Methods, ...names: readonly string[]): boolean =>
   names.every((name) => typeof value[name] === 'function')
 
 /**
- * The connections and transactions that a process has opened on a pool that outlives it. When the process dies they end as those of a
- * killed one: the connection is closed, or the transaction is rolled back.
+ * The connections and transactions that a process has opened on a pool that outlives it. When the process dies, they end as if it had
+ * been killed: the connection is closed, or the transaction is rolled back.
  */
 export class Held {
   private readonly objects = new Set<Methods>()
@@ -29,7 +29,7 @@ export class Held {
     }
   }
 
-  /** Notes a call: it may give back what the process held, or begin or end a transaction by hand. */
+  /** Notes a call that may release something, or begin or end a transaction by hand. */
   called(target: unknown, method: PropertyKey, [statement]: readonly unknown[]): void {
     if (!isObject(target)) return
     if (ENDS.has(method)) this.objects.delete(target as Methods)
@@ -50,7 +50,7 @@ export class Held {
 const BEGINS = /^\s*(BEGIN|START\s+TRANSACTION)\b/i
 const FINISHES = /^\s*(COMMIT|END|ROLLBACK(?!\s+(TRANSACTION\s+|WORK\s+)?TO)|ABORT)\b/i
 
-/** The SQL of a call, if it is one of a statement: a text, or an object with one as pg takes it. */
+/** The SQL of a call that sends a statement: a string, or an object with one, as pg takes it. */
 function textOf(statement: unknown): string {
   const { text = statement } = (statement ?? {}) as { text?: unknown }
   return typeof text === 'string' ? text : ''
@@ -67,11 +67,11 @@ async function rollBack([connection, method]: readonly [Methods, string]): Promi
 async function giveUp(held: Methods): Promise<void> {
   try {
     if (has(held, 'release', 'destroy')) await held.destroy?.()
-    // pg closes the connection for a true; of a pool that knows no such parameter it is given back.
+    // With true, pg closes the connection; a pool without such a parameter takes it back.
     else if (has(held, 'release')) await held.release?.(true)
     else {
       const rollback = held.rollback?.()
-      // Kysely's is a command.
+      // Kysely's returns a command.
       await (isObject(rollback) && has(rollback as Methods, 'execute')
         ? (rollback as Methods).execute?.()
         : rollback)

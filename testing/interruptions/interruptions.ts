@@ -15,25 +15,26 @@ export interface Interruption<World extends object> {
   /** Such as `dies after mailer.send (call 3)`. */
   readonly name: string
   /**
-   * Prepares a new world and delivers to a process that is interrupted so. Resolves to the world, when a process has answered 2xx.
+   * Prepares a new world, and delivers to a process that is interrupted in this way. Resolves to the world once a process has answered
+   * 2xx.
    *
    * @throws Error with the story when there is no 2xx within 72 hours, or the process does not make the call this time; whatever
    * `prepare` and `start` throw
    */
   run(): Promise<World>
-  /** The last run, for the message of an assertion: the attempts, their calls, the death, the answers. */
+  /** Describes the last run, for the message of an assertion: the attempts, their calls, the death and the answers. */
   story(): string
 }
 
 const OPTION_NAMES: readonly (keyof InterruptionOptions<object>)[] = ['prepare', 'start', 'delivery', 'also']
 
 /**
- * Interrupts your handler at each of its calls of the outside world: the process dies just before the call, or just after it; a new one
- * starts, and the service retries. Look at the world then: is each effect there once?
+ * Interrupts your handler at each of its calls of the outside world: the process dies just before or just after the call, a new one
+ * starts, and the service retries. Then look at the world: is each effect there once?
  *
  * A first run without an interruption counts the calls: those of functions of the world's members, and of what these return, such as a
- * statement or a transaction. A dead process makes no further call, its timers end, its `close` is called, and its transactions are rolled
- * back. Time is virtual: the lease of a store in the world, and three days of retries, take none.
+ * statement or a transaction. A dead process makes no further call, its timers end, its `close` is called, and its transactions are
+ * rolled back. Time is virtual: the lease of a store in the world, and three days of retries, take none.
  *
  * The world may have a `Symbol.asyncDispose`: it is called for a world that you do not get, such as that of the first run.
  *
@@ -71,7 +72,7 @@ export async function interruptions<World extends object, Delivery extends AnyDe
   await dispose(world)
   if (calls.every(({ isOfStore }) => isOfStore)) {
     throw new TypeError(
-      `The handler called nothing of the world${calls.length > 0 ? ' but its store' : ''}, so there is nothing to interrupt: use the members of the world that start is given, not those that prepare has made.`,
+      `The handler called nothing in the world${calls.length > 0 ? ' but its store' : ''}, so there is nothing to interrupt: use the members of the world that start is given, not those that prepare has made.`,
     )
   }
   return calls.flatMap((call) =>

@@ -7,8 +7,8 @@ interface Held extends Lease {
 }
 
 /**
- * The leases that a store of the world has granted. The time of the world is virtual and that of a server is not, so a lease is ended
- * when its virtual time is over: after that any other delivery may claim, as if it had run out.
+ * The leases that a store of the world has granted. The world's time is virtual and a server's is not, so a lease is ended when its
+ * virtual time is over: then any other delivery may claim, as if it had expired.
  */
 export class Leases {
   private readonly held = new Map<string, Held>()
@@ -21,7 +21,7 @@ export class Leases {
     result: unknown,
     nowMs: number,
   ): void {
-    // It may have others, such as migrate.
+    // It may have other methods, such as migrate.
     if (!isStore(target) || !METHODS.includes(method)) return
     const [lease, ms] = args as [Lease, number]
     const { token } = lease
@@ -40,7 +40,7 @@ export class Leases {
     for (const { store, key, token, endsAtMs } of this.held.values()) {
       if (endsAtMs > nowMs) continue
       this.held.delete(token)
-      // Of another token by now: then it changes nothing.
+      // If another token has it by now, this changes nothing.
       await store.release({ key, token })
     }
   }

@@ -4,7 +4,7 @@ import type { ProcessLife } from './process-life.js'
 
 type AnyFunction = (...args: unknown[]) => unknown
 
-/** How a process came to an object of the world. */
+/** The way by which a process reached an object of the world. */
 interface Place {
   /** Such as `db.orders`, or `pool.connect()`. Empty for the world itself. */
   readonly name: string
@@ -60,7 +60,7 @@ export class Membrane {
     if (!isObject(value)) return value
     const real = this.real.get(value) ?? seen.get(value)
     if (real !== undefined) return real
-    // A library finds things by their class, so it must stay the same.
+    // A library recognises objects by their class, so it must stay the same.
     if (typeof value === 'function') return isClass(value) ? value : this.callbackOf(value, place)
     if (isData(value) || !(Array.isArray(value) || isPlain(value))) return value
     const copy = Array.isArray(value) ? [] : Object.create(Object.getPrototypeOf(value) as object | null)
@@ -72,7 +72,7 @@ export class Membrane {
   /** @param owner the object that a method was read from */
   private proxyOf(real: object, place: Place, owner?: object): object {
     const target = emptyLike(real)
-    /** Of each object its own, because a method that many objects share has a name for each. */
+    /** One for each object, because a method that many objects share has a different name for each. */
     const methods = new Map<PropertyKey, { readonly method: object; readonly shown: object }>()
 
     const get = (key: PropertyKey): unknown => {
@@ -156,7 +156,7 @@ export class Membrane {
     return this.toProcess(result, given)
   }
 
-  /** The promise that the process gets: of a dead process it never settles. */
+  /** The promise that the process gets: it never settles once the process is dead. */
   private follow(
     promise: Promise<unknown>,
     {
@@ -204,7 +204,7 @@ export class Membrane {
     }
   }
 
-  /** A function of the process, as the world gets it: of a dead process it is not called. */
+  /** A function of the process, as the world gets it: it is not called once the process is dead. */
   private callbackOf(callback: object, place: Place): object {
     const { life } = this
     const known = this.callbacks.get(callback)
@@ -251,7 +251,7 @@ function memberOf({ name, isMember, isCounted }: Place, owner: object, key: Prop
   return { name: path, key, isMember, isCounted: isCounted && !isQuiet(owner, key) }
 }
 
-/** The steps through a list are no calls of the outside world; those of a cursor are. */
+/** Iterating over a list makes no calls of the outside world; iterating over a cursor does. */
 function resultOf({ name, key }: Place): Place {
   return { name: `${name}()`, key: '', isMember: false, isCounted: key !== Symbol.iterator }
 }

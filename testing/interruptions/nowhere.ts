@@ -1,4 +1,4 @@
-/** The end of code of a process that died: of a callback, so that a transaction which waits for it is rolled back, or of a loop. */
+/** Thrown to end code of a dead process: a callback, so that a transaction that waits for it is rolled back, or a loop. */
 export class ProcessDied extends Error {
   override name = 'ProcessDied'
   constructor() {
@@ -10,9 +10,9 @@ export class ProcessDied extends Error {
 const MOST_USES = 1000
 
 /**
- * The result of each call of a process that is dead. Its members and its results are itself, awaiting it never ends, and iterating over it
- * gives nothing, so that the code that is left of the process neither goes on nor fails. The returned function returns it, and counts as a
- * use; after many uses it throws.
+ * The result of each call of a process that is dead. Its members and its results are itself, awaiting it never ends, and iterating over
+ * it gives nothing, so that the remaining code of the process neither continues nor fails. The returned function returns it, and counts
+ * as a use; after many uses it throws.
  */
 export function makeNowhere(): () => never {
   let uses = 0

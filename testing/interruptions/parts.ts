@@ -7,18 +7,18 @@ import type { Story } from './story.js'
 /** A delivery that can be signed again. */
 export type AnyDelivery = SignedBody<string | Uint8Array>
 
-/** A process that is no fetch handler. */
+/** A process that is not a fetch handler. */
 export interface StartedProcess<Delivery extends AnyDelivery = AnyDelivery> {
   /** Sends one attempt to it, and returns its answer. */
   send(delivery: Delivery): AnyAnswer | Promise<AnyAnswer>
-  /** Closes its server and its connections, as the system does for a process that ends. What it rejects with is ignored. */
+  /** Closes its server and its connections, as the system does for a process that ends. A rejection is ignored. */
   close?(): unknown
 }
 
 /** A handler from Request to Response. */
 export type FetchHandler = (request: Request) => Response | Promise<Response>
 
-/** What a process gets besides the world. */
+/** The context of a process, besides the world. */
 export interface ProcessContext {
   /** The virtual time. */
   readonly clock: TestClock
@@ -39,10 +39,10 @@ export interface RunParts<World extends object, Delivery extends AnyDelivery> {
     | ((world: World) => Delivery | readonly Delivery[] | Promise<Delivery | readonly Delivery[]>)
 }
 
-/** What all parts of one run share. */
+/** The state that all parts of one run share. */
 export interface RunContext {
   readonly clock: TestClock
   readonly story: Story
-  /** Due to the first process; in the first run there is none. */
+  /** For the first process; the first run has none. */
   readonly fault?: Fault | undefined
 }

@@ -5,7 +5,7 @@ import { isStore, type Leases } from './leases.js'
 import { makeNowhere, ProcessDied } from './nowhere.js'
 import type { Story } from './story.js'
 
-/** What a run gives to each of its processes. */
+/** The parameters of each process of a run. */
 export interface Parts {
   readonly fault?: Fault | undefined
   readonly leases: Leases
@@ -18,7 +18,7 @@ export class ProcessLife {
   isAlive = true
   /** Returns the result of its calls when it is dead. */
   readonly nowhere: () => never = makeNowhere()
-  /** Whether it was the fault's turn. */
+  /** Whether the call of the fault was made. */
   isInterrupted = false
   readonly calls: Call[] = []
   readonly died: Promise<void>
@@ -26,10 +26,10 @@ export class ProcessLife {
   private readonly inFlight = new Set<Promise<unknown>>()
   private readonly times = new Map<string, number>()
   private readonly deaths = new Set<() => void>()
-  /** What the code that its `close` runs belongs to. */
+  /** The context of the code that its `close` runs. */
   private readonly closer = {}
   private isClosing = false
-  /** How many calls of the world are on the stack. */
+  /** The number of calls of the world on the stack. */
   private depth = 0
 
   private readonly fault: Fault | undefined
@@ -47,7 +47,7 @@ export class ProcessLife {
     })
   }
 
-  /** Whether a call that is made now reaches the world. Besides those of a living process, those of its `close`. */
+  /** Whether a call made now reaches the world: the process lives, or its `close` makes the call. */
   get reachesWorld(): boolean {
     return this.isAlive || this.closes
   }
@@ -110,7 +110,7 @@ export class ProcessLife {
     settled.then(() => this.inFlight.delete(settled))
   }
 
-  /** Notes what a call has returned. */
+  /** Notes the result of a call. */
   returned(target: unknown, method: PropertyKey, args: readonly unknown[], result: unknown): void {
     this.held.called(target, method, args)
     this.held.take(result)
@@ -118,7 +118,7 @@ export class ProcessLife {
     this.giveUpLate()
   }
 
-  /** Notes what a callback was given. */
+  /** Notes an argument of a callback. */
   given(value: unknown): void {
     this.held.take(value, 'release')
     this.giveUpLate()
@@ -175,12 +175,12 @@ export class ProcessLife {
     this.deaths.clear()
   }
 
-  /** Closes what the process holds, as a system does for a dead one. */
+  /** Closes what the process holds, as the operating system does for a dead one. */
   async close(close: (() => unknown) | undefined): Promise<void> {
     await this.held.giveUp()
     this.isClosing = true
     const closed = context().run(this.closer, async () => close?.())
-    // Its failure is that of a dead process.
+    // What a dying process throws concerns nobody.
     await soon(closed.catch(() => {}))
     await this.settled()
     this.isClosing = false
@@ -196,7 +196,7 @@ export class ProcessLife {
 const { setTimeout, clearTimeout } = globalThis
 const SOON_MS = 1000
 
-/** Waits for a promise, but not for ever: a call may wait for an event that never comes. */
+/** Waits for a promise, but not forever: a call may wait for an event that never happens. */
 async function soon(promise: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise((resolve) => {

@@ -18,12 +18,12 @@ const URL_OF_HANDLER = 'http://localhost/hooks'
 
 /** The processes of a run, one after the other: the first is due the fault, and the next one starts when it has died. */
 export class Processes<World extends object, Delivery extends AnyDelivery> {
-  /** The error of `start`, which no retry mends. */
+  /** The error of `start`, which no retry can fix. */
   startError: { readonly error: unknown } | undefined
   private readonly leases = new Leases()
   private readonly lives: ProcessLife[] = []
   private running: Running<Delivery> | undefined
-  /** Whether a process has read the time of the clock: otherwise it has the real time alone. */
+  /** Whether a process has read the clock: otherwise it knows only the real time. */
   private readsClock = false
 
   constructor(
@@ -53,7 +53,7 @@ export class Processes<World extends object, Delivery extends AnyDelivery> {
     const { life, send } = this.running
     const signed = this.readsClock ? delivery : await delivery.signAgain({ now: Date.now })
     const answer = await untilDeath(life, () => send(signed))
-    // What the handler does not wait for may be the call that it dies at.
+    // The call at which it dies may be one that the handler does not wait for.
     await life.settled()
     if (!life.isAlive) {
       await this.end()
@@ -145,7 +145,7 @@ function processOf<Delivery extends AnyDelivery>(started: unknown): Omit<Running
 /** The status, and the beginning of the text if the client has it. */
 async function describeAnswer(answer: unknown): Promise<string> {
   const { status, statusCode = status, payload, text } = (answer ?? {}) as Record<string, unknown>
-  // Where queueMicrotask is fake, reading a body never ends.
+  // If queueMicrotask is fake, reading a body never ends.
   const isUnread = answer instanceof Response && !answer.bodyUsed && !areMicrotasksFake()
   const body = isUnread ? await answer.text() : (payload ?? text)
   return typeof body === 'string' ? `${statusCode} ${body.slice(0, 200)}` : String(statusCode)

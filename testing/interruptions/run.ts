@@ -97,11 +97,11 @@ async function deliveriesOf<World extends object, Delivery extends AnyDelivery>(
   const list = Array.isArray(delivery) ? (delivery as readonly Delivery[]) : [delivery as Delivery]
   if (list.length > 0 && list.every((one) => typeof one?.signAgain === 'function')) return list
   throw new TypeError(
-    `delivery must be made by signedDelivery or signedBody, or be a list of such, or a function that returns them, not ${describeType(delivery)}.`,
+    `delivery must be made by signedDelivery or signedBody, or a list of these, or a function that returns them, not ${describeType(delivery)}.`,
   )
 }
 
-/** Of a world that nobody gets to see. */
+/** For a world that nobody gets. */
 export async function dispose(world: object): Promise<void> {
   const { [Symbol.asyncDispose]: disposeAsync, [Symbol.dispose]: disposeNow } = world as Partial<
     AsyncDisposable & Disposable

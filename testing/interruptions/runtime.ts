@@ -47,7 +47,7 @@ function install(isOwner: (owner: unknown) => owner is Owner): () => void {
   }
 }
 
-/** Replaces a function by one that a dead process calls in vain. Its other members, such as that of util.promisify, stay. */
+/** Replaces a function by one that does nothing for a dead process. Its other members, such as that of util.promisify, stay. */
 function replace(
   holder: Functions,
   name: string,

@@ -1,7 +1,7 @@
 /** The most calls of one attempt that a story lists. */
 const MOST_CALLS = 60
 
-/** What happened in a run, for the message of a failure: each attempt, its calls, the interruption, the answers. */
+/** The story of a run, for the message of a failure: each attempt, its calls, the interruption and the answers. */
 export class Story {
   private readonly lines: string[] = []
   private listed = 0

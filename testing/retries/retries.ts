@@ -13,8 +13,8 @@ export interface RetryOptions {
   /** The times of the retries, in seconds after the first attempt. Default `RETRY_SCHEDULE`. */
   schedule?: readonly number[] | undefined
   /**
-   * The clock of the receiver. It is advanced to the time of each attempt, and the attempt is signed at that time. Default: none;
-   * each attempt is signed at the real time, for a receiver without a `now`.
+   * The clock of the receiver. It is advanced to the time of each attempt, which is signed at that time. Default: none; each attempt is
+   * signed at the real time, for a receiver without a `now`.
    */
   clock?: TestClock | undefined
 }

@@ -38,7 +38,7 @@ export function nextAttempt(
 export function retryAfterSeconds(answer: Answered | undefined, now: () => number): number {
   const text = retryAfterOf(answer?.headers)
   if (/^\d+$/.test(text)) return Number(text)
-  // `Date.parse` alone accepts nearly any text with a number.
+  // `Date.parse` alone would accept nearly any text with a number.
   const seconds = text.endsWith(' GMT') ? (Date.parse(text) - now()) / 1000 : 0
   return seconds > 0 ? Math.ceil(seconds) : 0
 }

@@ -3,7 +3,7 @@ import { toEpochMs } from '../deliveries/dates.js'
 
 /** A clock that stands still until you advance it. */
 export interface TestClock {
-  /** Milliseconds since the epoch. Pass it as it is, `now: clock.now`: it needs no `this`. */
+  /** Milliseconds since the epoch. Pass it unbound, `now: clock.now`: it does not use `this`. */
   readonly now: () => number
   /** Makes `ms` milliseconds pass. */
   readonly advance: (ms: number) => void

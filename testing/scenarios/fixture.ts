@@ -17,7 +17,7 @@ import { type SampleSeed, unknownEvents } from './refused-parts.js'
 export interface ScenarioOptions extends Pick<SigningOptions, 'secret' | 'signature' | 'now'> {
   /** The most that `t` may differ from now, in seconds. Default 300, as the receiver's. */
   toleranceSeconds?: number | undefined
-  /** `refused` leaves out the deliveries that are due a 2xx: no forged or unusable one may be acknowledged, or run. Default: all. */
+  /** `refused` keeps only the forged and unusable deliveries, which may be neither acknowledged nor run. Default: all. */
   only?: 'refused' | undefined
 }
 
@@ -41,7 +41,7 @@ export interface Fixture {
   readonly kind: string
   readonly secrets: readonly Secret[]
   readonly toleranceSeconds: number
-  /** Past the tolerance, by more than a slow test takes. */
+  /** Seconds past the tolerance, by more than a slow test takes. */
   readonly pastSeconds: number
   /** The JSON of a genuine event; of another one at each call, if the source has more. */
   event(): string

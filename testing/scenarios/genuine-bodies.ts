@@ -47,7 +47,7 @@ export function enlarged(body: string): string {
   return large('x'.repeat(Math.max(room, 0)))
 }
 
-/** The event half a minute before another one, or so long. No sample has such a time: they are whole minutes apart. */
+/** The event half a minute before another one, or `seconds` before it. No sample has such a time: they are whole minutes apart. */
 export function happenedEarlier(body: string, than: string, seconds = 30): string {
   const ms = Date.parse(read(than).created_at) - seconds * 1000
   return JSON.stringify({ ...read(body), created_at: new Date(ms).toISOString() })

@@ -116,7 +116,7 @@ export const GENUINE: readonly ScenarioEntry[] = [
   }),
 ]
 
-/** Deliveries that come several times, and kinds that the service may add. */
+/** Deliveries that are repeated, and kinds that the service may add. */
 export const REPEATED: readonly ScenarioEntry[] = [
   accepted({
     name: 'duplicate',

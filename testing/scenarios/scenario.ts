@@ -34,9 +34,9 @@ export type ScenarioName =
   | 'unknown-kind'
 
 /**
- * The sort of a scenario's deliveries, which decides the answer that is due: accept what is `genuine`; refuse what is `forged`; do
- * not acknowledge what is `unusable`, a valid signature over something that is not an event; acknowledge an `unknown` kind,
- * although there is no handler for it.
+ * The sort of a scenario's deliveries, which decides the expected answer: accept what is `genuine`; refuse what is `forged`; do not
+ * acknowledge what is `unusable`, a valid signature over something that is not an event; acknowledge an `unknown` kind, although there is
+ * no handler for it.
  */
 export type ScenarioVerdict = 'genuine' | 'forged' | 'unusable' | 'unknown'
 
@@ -60,14 +60,14 @@ export interface ScenarioInfo {
   readonly expect: {
     /** The statuses that each of the answers may have. */
     readonly statuses: readonly number[]
-    /** How often the handler of the kind must have run when all of them are answered. */
+    /** The number of runs of the kind's handler once all of them are answered. */
     readonly runs: number
   }
   /** Whether its deliveries can be made from this event: `thin` needs a string as `data.event.id`. */
   suits(event: { readonly type: string; readonly data: unknown }): boolean
 }
 
-/** Deliveries of the service, of a bad network or of an attacker, and the answers that a receiver owes them. */
+/** Deliveries of the service, of a bad network or of an attacker, and the answers that they must get. */
 export interface Scenario extends Omit<ScenarioInfo, 'suits'> {
   /** In the order in which they are sent. */
   readonly deliveries: readonly ScenarioDelivery[]

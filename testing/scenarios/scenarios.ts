@@ -26,7 +26,7 @@ const SOURCE_OPTION_NAMES: readonly (keyof ScenarioSource)[] = [
   'toleranceSeconds',
 ]
 
-/** The scenarios whose deliveries are due no 2xx. */
+/** The scenarios whose deliveries must not get a 2xx. */
 const NOT_ACKNOWLEDGED: readonly ScenarioEntry[] = [...REFUSED, ...UNUSABLE]
 
 /** First the genuine deliveries, then the refused and the unusable ones, then the repeated ones. */
@@ -60,13 +60,13 @@ export function scenarios<Kind extends string>(
   options: ScenarioOptions & Pick<ExactOptions<object>, 'data' | 'exact' | 'seed'>,
 ): Promise<readonly Scenario[]>
 /**
- * Deliveries of the service on a good and on a bad day, of a bad network, and of attackers, each with the answer that is due: indented
- * JSON, half a megabyte, a body in chunks, a tampered byte, a stale signature, a burst of duplicates. Each describes what it sends and
- * which fault it finds. Loop over them against your own app. With `only: 'refused'`, they are the deliveries that it must refuse.
+ * Deliveries of the service on a good and on a bad day, of a bad network, and of attackers, each with the expected answer: indented JSON,
+ * half a megabyte, a body in chunks, a tampered byte, a stale signature, a burst of duplicates. Each describes what it sends and which
+ * fault it finds. Loop over them against your own app. With `only: 'refused'`, they are the deliveries that it must refuse.
  *
- * The scenarios are independent of each other, in any order: each event that must run is a new one, on every call. Your `data` is in
- * all of them, so do not build a `key` from it alone; `extra-fields` and `thin` change it, and a schema of yours must accept that too.
- * If your app has an `onUnhandled`, it gets the events of unknown kinds. With a `seed` the list is the same in each run; a store that
+ * The scenarios are independent of each other, in any order: each event that must run is a new one, on every call. Your `data` is in all
+ * of them, so do not build a `key` from it alone; `extra-fields` and `thin` change it, and a schema of yours must accept that too. If
+ * your app has an `onUnhandled`, it gets the events of unknown kinds. With a `seed` the list is the same in each run; a store that
  * outlives the test then has its events already.
  *
  * @param kind a kind that your app handles
@@ -143,7 +143,7 @@ export async function makeScenario(
       `There is no ${entry.name} of this ${event.type}: it needs an event.* whose data.event.id is a string.`,
     )
   }
-  // The first event is sent too: a source may have only so many.
+  // The first event is sent too: a source may have only a few.
   const nextEvent = (): string => {
     const text = first ?? next()
     first = undefined

@@ -3,7 +3,7 @@ import { describeAnswer, describeExpected, type ExpectedAnswer, MINUTE_MS, meets
 import { withClock } from './skewed-clock.js'
 import { type StoreAction, send } from './transition.js'
 
-/** A step of a case: an action, and the answer that the store owes. */
+/** A step of a case: an action, and the answer that the store must give. */
 export interface Step {
   /** The step in words, for the message of a failure. */
   readonly label: string
@@ -13,17 +13,17 @@ export interface Step {
   readonly isOnSecond?: boolean
   /** Whether the store must not change the arguments of the call. */
   readonly isFrozen?: boolean
-  /** Undefined if time passes, or if the case judges the answer itself. */
+  /** Undefined for a step of time, or if the case judges the answer itself. */
   readonly expected?: ExpectedAnswer | undefined
 }
 
 /** A failure of a long history lists only its last steps. */
 const MAX_LISTED_STEPS = 70
 
-/** What the steps of a case run on. */
+/** The clients and the clock for the steps of a case. */
 export interface CaseClients {
   readonly first: IdempotencyStore
-  /** Resolves to the first if no other client can reach its records. Called once, at the first step that needs it. */
+  /** Resolves to the first client if no other can reach its records. Called once, at the first step that needs it. */
   createSecond(): Promise<IdempotencyStore>
   readonly harness: { advance(ms: number): Promise<void>; purge?(): Promise<unknown> }
   /** How far the clock of the second client's process is ahead. */

@@ -1,6 +1,6 @@
 import type { ClaimResult } from '../../src/index.js'
 
-/** The answer that a call owes. The time of an `in_flight` stands for a range, because time passes while a case runs. */
+/** The expected answer to a call. The time of an `in_flight` stands for a range, because time passes while a case runs. */
 export type ExpectedAnswer = ClaimResult | boolean
 
 export const MINUTE_MS = 60_000
@@ -14,7 +14,7 @@ export function claimed(attempt: number): ClaimResult {
 
 export const completed: ClaimResult = { status: 'completed' }
 
-/** Another token has a lease, with so many minutes left. */
+/** Another token has a lease, with this many minutes left. */
 export function inFlight(minutes: number): ClaimResult {
   return { status: 'in_flight', retryAfterMs: minutes * MINUTE_MS }
 }
@@ -25,7 +25,7 @@ export const released: ClaimResult = { status: 'in_flight', retryAfterMs: 1 }
 /**
  * Whether an answer is the expected one, of the same types. Further fields are ignored.
  *
- * @param overMs how much more than expected may be left of a lease
+ * @param overMs how much longer than expected a lease may last
  */
 export function meets(answer: unknown, expected: ExpectedAnswer, overMs: number = ROUNDING_MS): boolean {
   if (typeof expected === 'boolean') return answer === expected
@@ -38,7 +38,7 @@ export function meets(answer: unknown, expected: ExpectedAnswer, overMs: number 
   return typeof retryAfterMs === 'number' && retryAfterMs > least && retryAfterMs <= most + overMs
 }
 
-/** The range of what is left of a lease, since a case takes time itself. Never 0. */
+/** The range of a lease's remaining time, since a case itself takes time. Never 0. */
 function restOf(ms: number): [least: number, most: number] {
   return [Math.max(0, ms - MINUTE_MS), ms]
 }

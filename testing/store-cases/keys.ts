@@ -14,7 +14,7 @@ function quote(text: string): string {
   return `${JSON.stringify(`${text.slice(0, 40)}…${text.slice(-20)}`)} of ${text.length} characters`
 }
 
-/** Claims each key by two tokens: the first claim must be granted, and the second must find the first. */
+/** Claims each key with two tokens: the first claim must be granted, and the second must find the first. */
 async function keepApart(runner: StoreCaseRunner, keys: readonly string[]): Promise<void> {
   const holders = keys.map((key): [Holder, Holder] => {
     const which = `of key ${quote(key)}`
@@ -25,7 +25,7 @@ async function keepApart(runner: StoreCaseRunner, keys: readonly string[]): Prom
   for (const [a] of holders) await runner.run(a.completes(true))
 }
 
-/** Claims a key by the first token, and fails if one of the others can change the record. */
+/** Claims a key with the first token, and fails if one of the others can change the record. */
 async function tellApart(runner: StoreCaseRunner, own: string, others: readonly string[]): Promise<void> {
   const key = newKey()
   const owner = holder(`token ${quote(own)}`, key, own)

@@ -17,7 +17,7 @@ const RACERS = 24
 /** Either of two calls may come first, and a fault may show in one order only. */
 const ROUNDS = 16
 
-/** A call that lost may have begun before the one that won, and counts the rest of the lease from its own beginning. */
+/** A call that lost may have begun before the one that won, and measures the rest of the lease from its own start. */
 function meetsInRace(answer: unknown, expected: ExpectedAnswer): boolean {
   return meets(answer, expected, MINUTE_MS)
 }
@@ -52,7 +52,7 @@ function tally(answers: readonly unknown[]): string {
   return [...counts].map(([described, times]) => `${times} × ${described}`).join(' and ')
 }
 
-/** Claims one key by many tokens at the same time, after the steps of an earlier holder. */
+/** Claims one key with many tokens at the same time, after the steps of an earlier holder. */
 async function raceForOne(
   runner: StoreCaseRunner,
   attempt: number,
@@ -69,10 +69,7 @@ async function raceForOne(
   ])
 }
 
-/**
- * Runs two steps at the same time, in turn the one or the other first, and in turn by one client or by two. Returns the answers in the
- * order of the parameters.
- */
+/** Runs two steps at the same time, in both orders, and by one client or by two. Returns the answers in the order of the parameters. */
 async function raceOfTwo(
   runner: StoreCaseRunner,
   round: number,

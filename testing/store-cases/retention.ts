@@ -5,7 +5,7 @@ import type { StoreCase } from './store-case.js'
 const DAY = 24 * 60
 const YEAR = 365 * DAY
 
-/** How long a record is kept, and what happens to it then. */
+/** How long a record is kept, and its end. */
 export const retentionCases: readonly StoreCase[] = [
   sequence(
     'retention-completion',

@@ -1,7 +1,7 @@
-/** Cases that run at once must not restore the Date of one another. */
+/** Cases that run at once must not restore each other's Date. */
 let turn: Promise<unknown> = Promise.resolve()
 
-/** Runs the work with a `Date` that is ahead by so much, or behind if it is below 0, as that of a process on another host may be. */
+/** Runs the work with a `Date` that is ahead by `skewMs`, or behind if that is negative, as on another host. */
 export async function withClock<T>(skewMs: number, work: () => T | Promise<T>): Promise<T> {
   if (skewMs === 0) return work()
   const done = turn.then(() => withSkewedDate(skewMs, work))

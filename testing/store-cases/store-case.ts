@@ -25,9 +25,9 @@ export interface StoreHarness {
    */
   create(): Promise<IdempotencyStore>
   /**
-   * Returns a store over another client of the backend that `create` used last, as another process has it. Part of the calls is made on it,
-   * in some cases with a `Date` that is four minutes ahead or behind. Left out only if the store is volatile (`isVolatile`): no other process
-   * reaches its records.
+   * Returns a store over another client of the backend that `create` used last, as another process has it. Some of the calls are made on
+   * it, in some cases with a `Date` that is four minutes ahead or behind. Left out only if the store is volatile (`isVolatile`): no other
+   * process reaches its records.
    */
   createSecond?(): Promise<IdempotencyStore>
   /**
@@ -62,8 +62,8 @@ export interface StoreCase {
   /** A sentence that begins with MUST, or with SHOULD if the receiver works without it. */
   readonly name: string
   /**
-   * Creates a store and tests it. Run the cases one at a time if they share a backend: each makes time pass for all
-   * records, and those of the clocks replace `Date` for a while. There is no time limit.
+   * Creates a store and tests it. Run the cases one at a time if they share a backend: each makes time pass for all records, and the
+   * cases about clocks replace `Date` for a while. There is no time limit.
    *
    * @throws TypeError when the harness is invalid, or has no `createSecond` for a store that is not volatile
    * @throws Error when the case fails, with the expected and the actual answer, and the steps that led to it

@@ -10,8 +10,8 @@ import { retentionCases } from './retention.js'
 import type { StoreCase } from './store-case.js'
 
 /**
- * The conformance cases of idempotency stores, whatever their backend. They contain no test runner and never sleep: loop over
- * them in the runner that you have. All of them together make some 2,400 calls.
+ * The conformance cases of idempotency stores, whatever their backend. They contain no test runner and never sleep: loop over them in the
+ * runner that you have. Together they make about 2,400 calls.
  *
  * @example
  * ```ts

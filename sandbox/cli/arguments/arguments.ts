@@ -99,7 +99,7 @@ function explained(error: unknown, argv: readonly string[], table: OptionTable):
     // A negative time or number: Node reads it as a cluster of short options.
     const negative = argv.find((word) => word.startsWith(given) && isNegative(word))
     if (negative !== undefined) {
-      return new UsageError(`${negative} is negative: no time or number here can be.`)
+      return new UsageError(`${negative} is negative: no time or number may be.`)
     }
     const names = Object.keys(table).flatMap((known) =>
       table[known]?.kind === 'flag' ? [`--${known}`, `--no-${known}`] : [`--${known}`],

@@ -45,7 +45,7 @@ export async function readFile(path: string, name: string, io: Io): Promise<Uint
       if (stats.isDirectory()) throw new UsageError(`${name}: ${IS_FOLDER}: ${path}`)
       if (!stats.isFile()) {
         throw new UsageError(
-          `${name}: this is a pipe or a device, not a file: ${path}. Pipe it into the standard input instead: -`,
+          `${name}: this is a pipe or a device, not a file: ${path}. Pipe it into standard input instead: -`,
         )
       }
       if (stats.size > MAX_INPUT_BYTES) throw tooLarge(path)

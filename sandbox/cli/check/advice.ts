@@ -33,7 +33,7 @@ export const ADVICE: Readonly<Record<ScenarioName, string>> = {
   'empty-body': 'Verify an empty body like any other: it is not a ping.',
   'not-json':
     'Answer 5xx to an authentic body that you cannot read: the service retries for 72 hours, so you can still fix it.',
-  'not-an-envelope': 'Answer 5xx to an authentic body that is no event: a 2xx means that it was handled.',
+  'not-an-envelope': 'Answer 5xx to an authentic body that is not an event: a 2xx means that it was handled.',
   duplicate: 'Answer 2xx to an event that was handled before: the service retries until you do.',
   'concurrent-burst':
     'Record an event before you handle it, in one atomic step, and answer 2xx or 503 to copies that arrive meanwhile.',
@@ -55,7 +55,7 @@ export const LIMITS_OF_A_PASS: { readonly [Name in ScenarioName]?: (id: string) 
   large: () =>
     'Nothing larger was sent. Stop reading at a limit such as 1 MiB: anyone can send an endless body.',
   'tiny-chunks': () =>
-    'Answers do not show whether each chunk is kept, which takes some 200 bytes for one of them: copy them into a buffer that grows.',
+    'Answers do not show whether it keeps each chunk, which takes about 200 bytes per chunk: copy them into a growing buffer.',
   'wrong-secret': () => 'Answers do not show whether signatures are compared in constant time.',
   duplicate: ranOnce,
   'concurrent-burst': ranOnce,

@@ -36,7 +36,7 @@ export function failingHandler(
     if (!isServerError) return undefined
     return {
       status: genuine,
-      advice: `It answers ${genuine} to a genuine delivery and to a forgery alike: it fails before it verifies, or does not verify.${lookUp} Only forgeries were tried besides.`,
+      advice: `It answers ${genuine} to a genuine delivery and to a forgery alike: it fails before it verifies, or does not verify.${lookUp} Apart from this, only forgeries were tried.`,
       judges: (verdict) => verdict === 'forged',
     }
   }
@@ -50,7 +50,7 @@ export function failingHandler(
     : ''
   return {
     status: genuine,
-    advice: `It ${answers}, so it verifies, and its handler fails.${lookUp}${refusal}${caveat} Only probes that need no order were tried besides.`,
+    advice: `It ${answers}, so it verifies, and its handler fails.${lookUp}${refusal}${caveat} Apart from this, only probes that need no order were tried.`,
     judges: (verdict) => verdict !== 'genuine',
   }
 }

@@ -98,7 +98,7 @@ async function answerToDuplicate(receiver: Retrying): Promise<number | undefined
 
 function marksFirst(answers: Answers): Retried {
   const got = gotOf(answers)
-  const like = isSuccessStatus(statusesOf(answers).at(-1) ?? 0) ? '' : ', as to one that was handled'
+  const like = isSuccessStatus(statusesOf(answers).at(-1) ?? 0) ? '' : ', as it does to one that was handled'
   return {
     passed: false,
     expected: EXPECTED,

@@ -55,7 +55,7 @@ export function faultWithForged(probed: Probed, results: readonly SendResult[]):
 }
 
 const SECOND_TIME =
-  'It accepts a header with two t. The signature is right over the one that it reads, so nobody can make that without the secret. Still, answer 400 to it: read exactly one t.'
+  'It accepts a header with two t. The signature is valid for the one that it reads, so nobody can make it without the secret. Answer 400 all the same: read exactly one t.'
 
 const SERVER_ERROR = 'It answers 5xx, which makes the service retry for 72 hours: answer 4xx.'
 
@@ -99,7 +99,7 @@ function faultOfSilence(probed: Probed, results: readonly SendResult[]): Fault |
   const code = unanswered.error?.code
   const advice =
     consequence === 'harmless'
-      ? `It answers no forgery (${code}), and still answers genuine deliveries, so this refuses it too. If that is not on purpose, its log has the reason.`
+      ? `It does not answer forgeries (${code}), but still answers genuine deliveries, so this is a refusal too. If that is not on purpose, its log has the reason.`
       : `It did not answer this (${code}), and still answers others: its log has the reason, such as a crash and a restart.`
   return { advice, consequence, at }
 }

@@ -85,7 +85,7 @@ function compatible(status: SandboxStatus, url: string): SandboxStatus {
   if (significant(status.version) === significant(VERSION)) return status
   throw new Failure(
     EXIT.noSandbox,
-    `The sandbox at ${url} is version ${status.version}, and this command ${VERSION}: run both from the same installation.`,
+    `The sandbox at ${url} is version ${status.version}, and this command is ${VERSION}: run both from the same installation.`,
   )
 }
 

@@ -68,11 +68,11 @@ export function request({
     })
     outgoing.on('upgrade', (_response, socket) => {
       socket.destroy()
-      reject(coded('EPROTO', 'the answer is 101, to a request that asked for no other protocol'))
+      reject(coded('EPROTO', 'the answer is 101, although the request asked for no other protocol'))
     })
     if (silenceMs !== undefined) {
       outgoing.setTimeout(silenceMs, () =>
-        outgoing.destroy(coded('ETIMEDOUT', `no answer in ${silenceMs} ms`)),
+        outgoing.destroy(coded('ETIMEDOUT', `no answer within ${silenceMs} ms`)),
       )
     }
     outgoing.on('response', (response) => {
@@ -80,11 +80,11 @@ export function request({
       const status = response.statusCode ?? 0
       if (status < MIN_STATUS) {
         outgoing.destroy()
-        reject(coded('EPROTO', `the status of the answer is ${status}, which is none`))
+        reject(coded('EPROTO', `the status of the answer is ${status}, which is not an HTTP status`))
         return
       }
       timer = setTimeout(() => {
-        reject(coded('ETIMEDOUT', `the answer did not end in ${answerMs} ms`))
+        reject(coded('ETIMEDOUT', `the answer did not end within ${answerMs} ms`))
         outgoing.destroy()
       }, answerMs)
       const chunks: Buffer[] = []

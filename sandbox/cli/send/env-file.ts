@@ -48,14 +48,14 @@ const BYTE_ORDER_MARK = '\ufeff'
 /** Node takes the mark for a part of the first name, whose value is then missing from the app. */
 function marked(name: string): UsageError {
   return new UsageError(
-    `${name} begins with a byte order mark, so that node --env-file does not find its first variable. Save it as UTF-8 without one: in an editor, or in PowerShell 7 with (Get-Content ${name}) | Set-Content ${name}`,
+    `${name} begins with a byte order mark, so node --env-file does not find its first variable. Save it as UTF-8 without one: in an editor, or in PowerShell 7 with (Get-Content ${name}) | Set-Content ${name}`,
   )
 }
 
 /** The encoding of `>>` in Windows PowerShell, also at the end of a file in another one. */
 function utf16(name: string): UsageError {
   return new UsageError(
-    `${name} is UTF-16, or a part of it is, so that neither Node nor dotenv can read it: the >> of Windows PowerShell writes that. To convert it there: (Get-Content ${name}) -replace "\\0" | Set-Content -Encoding ascii ${name}`,
+    `${name} is UTF-16, at least in part, so neither Node nor dotenv can read it: >> in Windows PowerShell writes UTF-16. To convert it there: (Get-Content ${name}) -replace "\\0" | Set-Content -Encoding ascii ${name}`,
   )
 }
 

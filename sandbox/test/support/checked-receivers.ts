@@ -58,10 +58,10 @@ const RAW_BYTES = 'Verify the raw bytes of the body'
 const HANDLED_BEFORE = 'Answer 2xx to an event that was handled before'
 const WHOLE_BODY = 'Read the whole body'
 const NO_EVENTS =
-  'It answers 2xx to null, an array, a string and 5 more. Answer 5xx to an authentic body that is no event'
+  'It answers 2xx to null, an array, a string and 5 more. Answer 5xx to an authentic body that is not an event'
 const UNKNOWN = 'Answer 2xx to kinds that you do not handle'
 const LIKE_GENUINE = 'as to a genuine delivery: it accepts this as genuine, or fails before it verifies. '
-const TWO_TIMES_READ = 'It accepts a header with two t. The signature is right over the one that it reads'
+const TWO_TIMES_READ = 'It accepts a header with two t. The signature is valid for the one that it reads'
 const RAN_ONCE = 'Answers do not show how often your handler ran. Check that it handled ord_'
 
 const KNOWN_ORDER = { order: { id: 'ord_known', total_cents: 0 }, tickets: [{ id: 'tik_1', tier: 'VIP' }] }
@@ -234,7 +234,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     'looks its order up, and fails where there is none',
     {
       valid:
-        'It answers 500 to a genuine delivery and 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. Only probes',
+        'It answers 500 to a genuine delivery and 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. Apart from this, only probes',
     },
     lookingUp(500),
     15,
@@ -437,7 +437,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     {
       duplicate: HANDLED_BEFORE,
       'retried-failure':
-        'It answers 500 and then 409 to the same event, as to one that was handled: it marks an event before',
+        'It answers 500 and then 409 to the same event, as it does to one that was handled: it marks an event before',
     },
     { ...LOST, once: markingOnce(409) },
   ),
@@ -581,7 +581,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     does: 'parks what fails, and looks its order up',
     fails: {
       valid:
-        'It parks a genuine delivery, and answers 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. Only probes',
+        'It parks a genuine delivery, and answers 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. Apart from this, only probes',
     },
     unseen: { 'not-json': 'It parked this' },
     tried: 15,

@@ -12,8 +12,8 @@ export interface Rule {
 
 const ROW = /^\| ([SN]\d+) \| ([^|]+) \| (.+) \|$/
 
-/** All rules of `sandbox/docs/sandbox-rules.md`, each of which a test must name. */
-export const RULES: readonly Rule[] = readFileSync(`${ROOT}sandbox/docs/sandbox-rules.md`, 'utf8')
+/** All rules of `sandbox/domain/RULES.md`, each of which a test must name. */
+export const RULES: readonly Rule[] = readFileSync(`${ROOT}sandbox/domain/RULES.md`, 'utf8')
   .split('\n')
   .flatMap((line) => {
     const [, id, section, says] = ROW.exec(line) ?? []

@@ -12,13 +12,13 @@ import { createGenerations, isCompletedWith } from './generations.js'
 import { hashOf } from './key-filter.js'
 
 export interface MemoryStoreOptions {
-  /** The most records it holds. Default 250,000, some 30 MB. */
+  /** The most records it holds. Default 250,000, about 30 MB. */
   maxKeys?: number | undefined
   /** When it is full: `evict` drops the oldest settled records; `reject` answers 503 until records age out. Default `evict`. */
   onFull?: 'evict' | 'reject' | undefined
-  /** Called at each eviction: the events it counts may run again. Default: a `console.warn`, hourly at most. */
+  /** Called at each eviction: the evicted events may run again. Default: a `console.warn`, hourly at most. */
   onEvict?: ((eviction: Eviction) => void) | undefined
-  /** Milliseconds on any clock that never goes back; leases and retention use it. Default: the monotonic clock. */
+  /** Milliseconds on a clock that never goes back, for leases and retention. Default: the monotonic clock. */
   now?: (() => number) | undefined
 }
 

@@ -28,98 +28,106 @@ export interface WebhookOptions<
   Found extends Account | undefined = undefined,
 > {
   /**
-   * The endpoint's signing secret; several during a rotation; or a function of the request, called at each delivery, for secrets stored
-   * elsewhere: if it throws or rejects, the delivery is `unavailable`, and retried. A string is used as its UTF-8 bytes, literally. For several accounts on one route there is `account`.
+   * The endpoint's signing secret, a list during a rotation, or a function of the request. A function is called for each delivery; if it
+   * throws or rejects, the delivery is `unavailable`, and retried. A string is used as its UTF-8 bytes, literally. For several accounts
+   * on one route there is `account`.
    */
   secret?: Secrets | ((request: Request) => Secrets | Promise<Secrets>)
   /**
-   * Instead of `secret`: finds the account that a request is for, `{ id, secret }` with what else your handlers need of it, which get it as
-   * `ctx.account`. It is called at each delivery, before the signature is checked. Its id becomes part of every key. `undefined` or `null`:
-   * an unknown account, 401; if it throws or rejects, the delivery is `unavailable`, and retried. Annotate its request, so that handlers get its type.
+   * Instead of `secret`: returns the account of a request, `{ id, secret, … }`, for `ctx.account`. This is for several accounts on one
+   * route. Called for each delivery, before the signature is checked. Its id becomes part of every key. `undefined` or `null` is an
+   * unknown account: 401. If it throws or rejects, the delivery is `unavailable`, and retried. Annotate its request, so that handlers get
+   * its type.
    */
   account?: AccountFunction<Request, Found> | undefined
   /**
-   * Handlers by kind (`order.created`) and by group (`event.*`); the most specific one runs, exactly one. A plain object: an
-   * instance of a class, or an object that inherits its handlers, is refused, and so is an empty one without `onUnhandled`.
+   * Handlers by kind (`order.created`) and by group (`event.*`); the most specific one runs, and no other. A plain object: an instance of
+   * a class, or an object that inherits its handlers, is refused, and so is an empty one without `onUnhandled`.
    */
   on: Handlers<Request, NotInferred<Tx>, NotInferred<Schemas>, NotInferred<Found>>
   /**
-   * The handler of every authentic event that `on` does not name. Without it such events get 200 and are ignored; if there is no
-   * `onDelivery` either, the first of each kind is logged.
+   * The handler of every other authentic event. Without it such events get 200 and are ignored; if there is no `onDelivery` either, the
+   * first of each kind is logged.
    */
   onUnhandled?:
     | Handler<HandledEvent<NotInferred<Schemas>>, Request, NotInferred<Tx>, NotInferred<Found>>
     | undefined
-  /** A Standard Schema by kind (zod, valibot, arktype, `unchecked<T>()`): it checks and types that kind's data, and adds kinds. */
+  /** Standard Schemas by kind (zod, valibot, arktype, `unchecked<T>()`): they check and type the data, and add kinds. */
   schemas?: Schemas | undefined
   /**
-   * Remembers handled events; or a function of the request that makes the store, for a client that belongs to a request, as on Workers. It
-   * is called once a delivery is verified and has a handler, and awaited for 2 s; if it throws or rejects, the delivery is `unavailable`,
-   * and if it returns no store, `misconfigured`. Default: a `memoryStore()` of its own, which forgets at each restart.
+   * Remembers handled events; or a function of the request that makes the store. A function is for a client that belongs to a request, as
+   * on Workers: it is called once a delivery is verified and has a handler, and awaited for 2 s. If it throws or rejects, the delivery is
+   * `unavailable`; if it returns no store, `misconfigured`. Default: a `memoryStore()`, which forgets at each restart.
    */
   store?: IdempotencyStore | ((request: Request) => IdempotencyStore | Promise<IdempotencyStore>) | undefined
   /**
-   * Instead of `store`: handlers get `ctx.tx`, and their writes through it are committed together with the record of the event. A function
-   * of the request that makes the inbox is called in the same way.
+   * Instead of `store`: commits what handlers write through `ctx.tx` together with the record of the event. A function of the request
+   * that makes the inbox is called in the same way.
    */
   inbox?: Inbox<Tx> | ((request: Request) => Inbox<Tx> | Promise<Inbox<Tx>>) | undefined
   /**
-   * Separates this endpoint's events from others in a shared store: 1 to 64 characters of `A-Z a-z 0-9 . _ -`. Required with `store`,
-   * `inbox` and `failures`. Default `'default'`.
+   * Separates the events of this endpoint in a shared store; required with `store`, `inbox` and `failures`. From 1 to 64 characters of
+   * `A-Z a-z 0-9 . _ -`. Default `'default'`.
    */
   namespace?: string | undefined
-  /** Returns the key that an event is deduplicated by. Default: the order's id for `order.created`, else a digest of the event. */
+  /** The key that an event is deduplicated by, as a function. Default: the order's id for `order.created`, else a digest of the event. */
   key?: KeyFunction<Request, NotInferred<Found>> | undefined
   /**
-   * For a move from something else that has handled events: whether this one was handled there. Asked each time when the event is about to
-   * run, if it has a key. `true`: it is recorded as handled, 200, and nothing runs. If it throws or rejects, the delivery is `unavailable`, and it is asked again.
+   * Whether another receiver has handled the event, for a move. Called whenever the event is about to run, if it has a key. `true`: it is
+   * recorded as handled, 200, and nothing runs. If it throws or rejects, the delivery is `unavailable`, and a retry calls it again.
    */
   handledBefore?: HandledBefore<HandledEvent<NotInferred<Schemas>>, Request, NotInferred<Found>> | undefined
-  /** How far the signature's timestamp may be from now, in seconds, in both directions. Default 300; above 0. */
+  /** How far the signature's timestamp may be from now. In seconds, in both directions. Default 300; above 0. */
   toleranceSeconds?: number | undefined
-  /** The longest time until the answer, in seconds from the request's arrival, even if the handler is still running. Default 10. */
+  /** The longest time until the answer, even if the handler is still running. In seconds from the request's arrival. Default 10. */
   timeoutSeconds?: number | undefined
-  /** The time after which a handler that has not settled is given up, in seconds. Default 300. */
+  /** The time after which a handler that has not settled is given up. In seconds. Default 300. */
   maxRunSeconds?: number | undefined
   /**
-   * How long a crashed process blocks an event, in seconds; renewed every third of that while the handler runs. Default 60; at least 0.1.
+   * How long a crashed process blocks an event. In seconds; renewed every third of that while the handler runs. Default 60; at least 0.1.
    */
   leaseSeconds?: number | undefined
-  /** How long a completion is remembered, in seconds. Default 604,800 (7 days), or as long as `failures` keeps a failure, if that is longer; at least 262,800 (73 h) and at least the tolerance. */
+  /**
+   * How long a completion is remembered. In seconds. Default 604,800 (7 days), or as long as `failures` keeps failures, if longer; at
+   * least 262,800 (73 h) and the tolerance.
+   */
   retentionSeconds?: number | undefined
   /** The largest accepted body, in bytes. Default 1,048,576. */
   maxBodyBytes?: number | undefined
   /**
-   * The most runs at the same time, counted until a run is over, even if it outlives its answer. What is over waits for at most half of
-   * `timeoutSeconds`, accounts in turn, and then gets 503 `overloaded`. Default: with an inbox on a pool of pg, postgres.js or mysql2, all its
-   * connections but one (and one at least), for all receivers of that pool together that have no limit of their own; else no limit. A limit
-   * of your own is best below the connections too: a run that finds none is `unavailable`.
+   * The most runs at once, a number or `{ runs, perAccount }`; others wait, and then get 503 `overloaded`. A run is counted until it is
+   * over, even if it outlives its answer. The others wait for at most half of `timeoutSeconds`, accounts in turn. Default: with an inbox
+   * on a pool of pg, postgres.js or mysql2, its connections but one; else no limit. That default is at least one, and is shared by all
+   * receivers of the pool that have no limit of their own. Keep a limit of your own below the connections too: a run that finds none is
+   * `unavailable`.
    */
   concurrency?: number | Concurrency | undefined
   /**
-   * Keeps each authentic event that was not handled, with its bytes, until it is: for `replay`. `postgresFailures`, `mysqlFailures`, `sqliteFailures` or
-   * `memoryFailures`; best in the database of the inbox. Default: nothing is kept, and an event that fails for 72 hours is lost.
+   * Keeps each authentic event that was not handled, with its bytes, for `replay`. It is removed once it is handled. Use
+   * `postgresFailures`, `mysqlFailures`, `sqliteFailures` or `memoryFailures`, best in the database of the inbox. Default: an event that
+   * fails for 72 hours is lost.
    */
   failures?: Failures | undefined
   /**
-   * With `failures`: after so many attempts, or hours since the first, whichever is first, an event that fails is answered 200, so that the
-   * service stops, and waits for `replay`. Default: it fails until the service gives up, and is kept all the same.
+   * With `failures`, `{ attempts, hours }`: an event that fails so often, or so long, gets 200 and waits for `replay`. Either may be left
+   * out. The hours count from the first failure; whichever is reached first parks it. Default: it fails until the service gives up, and
+   * is kept too.
    */
   parkAfter?: ParkAfter | undefined
-  /** How the service signs. The defaults are the usual ones. */
+  /** How the service signs. */
   signature?: SignatureOptions | undefined
-  /** Called with exactly one record for each delivery, whatever its end, and with the request, for the id in your logs. Not awaited; its errors are swallowed. */
+  /** Called with the record of each delivery, and its request. Exactly once, whatever its end. Not awaited; its errors are swallowed. */
   onDelivery?: ((record: DeliveryRecord, ctx: DeliveryContext<Request>) => unknown) | undefined
   /**
-   * Called with each error, for your logs; it does not change the answer. Not awaited; its errors are swallowed, but if it throws for a replay, which may have no request, the error goes to the default log. Default: logs to the
-   * framework's logger if it has one, else to `console.error`. The default log has the stack and the causes of errors of your own code, without
-   * the bound parameters of a database (`redactError`), and only the message of the package's errors; what ends before the signature is
-   * verified is limited to a few lines a minute.
+   * Called with each error, for your logs. It does not change the answer. Not awaited; its errors are swallowed, but if it throws for a
+   * replay, which may have no request, the error goes to the default log. Default: the framework's logger, else `console.error`. The
+   * default log has the stack and the causes of errors of your own code, without the bound parameters of a database (`redactError`), and
+   * only the message of the package's errors; what ends before the signature is verified is limited to a few lines a minute.
    */
   onError?: ((error: unknown, ctx: ErrorContext<Request>) => unknown) | undefined
   /**
-   * Milliseconds since the epoch: used for every reading of the wall clock, and for the retention of the default store. Its leases, and
-   * all deadlines, are monotonic. Default `Date.now`.
+   * The wall clock, in milliseconds since the epoch. Also for the retention of the default store; its leases, and all deadlines, are
+   * monotonic. Default `Date.now`.
    */
   now?: (() => number) | undefined
 }
@@ -144,27 +152,27 @@ export interface Concurrency {
 
 /** The record of one delivery. */
 export interface DeliveryRecord {
-  /** How it ended: see Answers. */
+  /** How it ended. */
   readonly outcome: OutcomeName
   /** The HTTP status of the answer. */
   readonly status: number
-  /** Present with every outcome whose status is not 200. */
+  /** Present if the status is not 200. */
   readonly code?: OutcomeCode
   /** Present once the envelope was read. */
   readonly kind?: string
   /** Present once the event had a key. */
   readonly key?: string
-  /** The id of the account; present once it was found, also if the signature did not match. */
+  /** The id of the account, even if the signature did not match. Present once it was found. */
   readonly account?: string
   /** Present once the store had granted the run. */
   readonly attempt?: number
-  /** The index of the secret that matched; present once signature and timestamp were verified. It shows when an old secret is used no more. */
+  /** The index of the secret that matched; present once the delivery was verified. It shows when an old secret is no longer used. */
   readonly secretIndex?: number
-  /** The age of the signature, in seconds; present once the signature was verified. */
+  /** Present once the signature was verified. */
   readonly signatureAgeSeconds?: number
   /** True for a replay; absent for a delivery. */
   readonly replayed?: boolean
-  /** From the request's arrival to its answer, in milliseconds, monotonic. */
+  /** From the request's arrival to its answer. In milliseconds, monotonic. */
   readonly durationMs: number
   /** The error, if there was one. */
   readonly error?: unknown

@@ -214,11 +214,11 @@ describe('the first run', () => {
     const mailer = makeMailer()
     const start = started(() => mailer.send('a'))
     await expect(interruptions({ prepare, start, delivery })).rejects.toThrow(
-      'The handler called nothing of the world but its store, so there is nothing to interrupt',
+      'The handler called nothing in the world but its store, so there is nothing to interrupt',
     )
     const outside: typeof start = (world, context) => start({ ...world, store: memoryStore() }, context)
     await expect(interruptions({ prepare, start: outside, delivery })).rejects.toThrow(
-      'The handler called nothing of the world, so there is nothing to interrupt',
+      'The handler called nothing in the world, so there is nothing to interrupt',
     )
   })
 

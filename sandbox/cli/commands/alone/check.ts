@@ -17,9 +17,9 @@ import { neededSecret, SIGNING_OPTIONS, signatureOptions } from '../../send/sign
 /** `tix-webhooks check`: it needs no sandbox. */
 export const check = defineCommand({
   name: 'check',
-  summary: 'probes a receiver in any language, and reports what it does wrong',
+  summary: 'probes a receiver in any language, and reports its faults',
   details:
-    'It sends genuine deliveries, forgeries and duplicates, and judges the answers. The genuine ones are correctly signed made-up orders that your receiver will handle: do not point it at one that sends real mail. If your handler looks the order up, give one that exists with --data. Answers do not show everything: notes list what to check yourself. It needs no sandbox. Each fault is printed with its consequence and with the deliveries that were answered wrongly, whose invisible bytes stand as <0a>. Exit code 1 if a probe fails, but not for a warning, which is no attack, or a status that merely differs, which is harmless.',
+    'It sends genuine deliveries, forgeries and duplicates, and judges the answers. The genuine ones are correctly signed made-up orders that your receiver will handle: do not point it at one that sends real mail. If your handler looks the order up, give one that exists with --data. Answers do not show everything: notes list what to check yourself. It needs no sandbox. Each fault is printed with its consequence and with the deliveries that were answered wrongly, with invisible bytes shown as <0a>. Exit code 1 if a probe fails; a warning (not an attack) and a status that merely differs (harmless) do not count.',
   args: [{ name: 'URL', says: 'URL of the receiver, quoted for the shell' }],
   options: {
     ...SIGNING_OPTIONS,

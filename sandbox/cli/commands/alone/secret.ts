@@ -21,7 +21,7 @@ import { printable } from '../../terminal/output.js'
 export const secret = defineCommand({
   name: 'secret',
   summary: `prints a signing secret as a line for ${ENV_FILE}`,
-  details: `Without a sandbox of this folder it prints a new secret, with one the secret of its endpoints. If .env.local or ${ENV_FILE} has a secret already, it prints nothing to a file or pipe, so that it is safe to run twice, and exits with 1 if that is not the secret of the sandbox.`,
+  details: `It prints a new secret, or that of the endpoints if a sandbox of this folder is running. If .env.local or ${ENV_FILE} has a secret already, it prints nothing to a file or pipe, so that it is safe to run twice, and exits with 1 if that is not the secret of the sandbox.`,
   args: [
     {
       name: 'ENDPOINT',
@@ -40,7 +40,7 @@ export const secret = defineCommand({
   async run({ new: isNew, sandbox }, [id], context) {
     if (isNew && id !== undefined) {
       throw new UsageError(
-        `--new is for no endpoint. To give one a new secret: tix-webhooks endpoints rotate ${id}`,
+        `--new takes no endpoint. To give one a new secret: tix-webhooks endpoints rotate ${id}`,
       )
     }
     const written = writtenSecret(context.io)

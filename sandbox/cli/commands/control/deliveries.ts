@@ -19,12 +19,12 @@ const list = defineCommand({
   name: 'deliveries',
   summary: 'lists the deliveries, newest first',
   details:
-    'What scenarios sent is passed or wrong_answer (scenario lists both), and --exit-code does not count it. It counts all other deliveries that match, also those beyond --limit and those that the sandbox no longer keeps (it keeps the latest 1,000 that are done); and with --status failed those that are parked: answered 2xx, but not handled.',
+    'Deliveries of a scenario are passed or wrong_answer (scenario lists both), and --exit-code does not count them. It counts all other deliveries that match, even those beyond --limit and those that the sandbox no longer keeps (it keeps the latest 1,000 that are done). With --status failed it counts parked ones too: answered 2xx, but not handled.',
   options: {
     status: option('STATUS', oneOf(...STATUSES), `only this status: ${STATUSES.join(', ')}`),
     type: option('KIND', readText, 'only this kind, or a group such as event.*'),
     endpoint: option('ENDPOINT', readText, 'only those to this endpoint'),
-    limit: option('N', wholeNumber(1, MAX_LIMIT), 'at most so many', '25'),
+    limit: option('N', wholeNumber(1, MAX_LIMIT), 'the most to list', '25'),
     'exit-code': flag(
       'exit code 1 if there are any, or with --status failed parked ones, apart from those of scenarios',
     ),

@@ -49,7 +49,7 @@ const add = defineCommand({
   examples: [
     { says: 'for all kinds', line: "tix-webhooks endpoints add 'http://localhost:3000/hooks?source=tix'" },
     {
-      says: 'for some kinds, with a secret that the receiver has already',
+      says: 'for some kinds, with a secret that the receiver already has',
       line: 'tix-webhooks endpoints add http://localhost:3000/hooks --events order.created --secret whsec_test',
     },
   ],
@@ -111,7 +111,7 @@ const setUrl = defineCommand({
 
 const rotate = defineCommand({
   name: 'endpoints rotate',
-  summary: 'adds a new secret; the old one goes on signing too',
+  summary: 'adds a new secret; the old one keeps signing too',
   args: [ID],
   options: {
     secret: option('SECRET', readText, 'the new secret (default: a random one)'),

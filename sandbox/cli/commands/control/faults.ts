@@ -13,8 +13,8 @@ const MAX_TIMES = 1_000_000
 
 const list = defineCommand({
   name: 'faults',
-  summary: 'lists the faults of the API that were asked for, oldest first',
-  details: 'Of several that match a request, the oldest hits it.',
+  summary: 'lists the faults that you added to the API, oldest first',
+  details: 'If several match a request, the oldest applies.',
   options: SANDBOX_OPTIONS,
   examples: [{ says: 'all of them', line: 'tix-webhooks faults' }],
   async run({ sandbox }, _words, context) {
@@ -37,7 +37,7 @@ const add = defineCommand({
   name: 'faults add',
   summary: 'makes the API fail: errors, late answers or dropped connections',
   details:
-    'To test how your own client takes it. A request with an error or a dropped connection does nothing; one with a delay alone is done, and its answer is late. The delay is of real time.',
+    'Tests how your own client copes. A request with an error or a dropped connection is not executed; with only a delay it is executed, and answered late. The delay is in real time.',
   args: [{ name: 'PATH', says: 'beginning of the paths that fail, such as /v2/events, or /v2 for all' }],
   options: {
     status: option(
@@ -45,23 +45,26 @@ const add = defineCommand({
       wholeNumber(400, 599),
       'answers this error: 400, 401, 403, 404, 409, 429, 500 to 599',
     ),
-    delay: option('TIME', readDuration, 'answers so much later, up to 10m'),
+    delay: option('TIME', readDuration, 'answers this much later, up to 10m'),
     drop: flag('closes the connection without an answer'),
-    method: option('METHOD', readText, 'requests of this method alone, such as POST'),
+    method: option('METHOD', readText, 'only requests with this method, such as POST'),
     times: option(
       'N',
       wholeNumber(1, MAX_TIMES),
-      'how many requests fail (default: each, until it is removed)',
+      'how many requests fail (default: all, until it is removed)',
     ),
     ...SANDBOX_OPTIONS,
   },
   examples: [
     {
-      says: 'two errors, then all is well',
+      says: 'two errors, then success',
       line: 'tix-webhooks faults add /v2/events --status 503 --times 2',
     },
     { says: 'late answers, for a timeout', line: 'tix-webhooks faults add /v2 --delay 30s' },
-    { says: 'sales that break off', line: 'tix-webhooks faults add /v2/sandbox/orders --method POST --drop' },
+    {
+      says: 'sales whose connection drops',
+      line: 'tix-webhooks faults add /v2/sandbox/orders --method POST --drop',
+    },
   ],
   async run({ status, delay, drop, method, times, sandbox }, [path = ''], context) {
     const { out } = context
@@ -87,7 +90,7 @@ const add = defineCommand({
 
 const remove = defineCommand({
   name: 'faults remove',
-  summary: 'removes a fault, or all; requests that wait for it go on',
+  summary: 'removes a fault, or all; requests that it delays continue',
   args: [{ name: 'FAULT', says: 'id of the fault, flt_…', optional: true }],
   options: { all: flag('all of them'), ...SANDBOX_OPTIONS },
   examples: [

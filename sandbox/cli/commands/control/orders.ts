@@ -15,13 +15,13 @@ export const orders = defineCommand({
   name: 'orders',
   summary: 'lists the orders with their tickets, newest first',
   details:
-    'Those of the test account, or with --live those of the live one: the two know nothing of each other. Cancelling an event refunds all its orders. The tickets of the latest 1,000 orders are kept.',
+    'Those of the test account, or with --live those of the live one: the two share nothing. Cancelling an event refunds all its orders. The tickets of the latest 1,000 orders are kept.',
   options: {
     event: option('EVENT', readText, 'only those of this event, evt_…'),
     refunded: flag('only those that were refunded'),
     paid: flag('only those that were not'),
     live: flag('those of the live account'),
-    limit: option('N', wholeNumber(1, MAX_LIMIT), 'at most so many', '25'),
+    limit: option('N', wholeNumber(1, MAX_LIMIT), 'the most to list', '25'),
     ...SANDBOX_OPTIONS,
   },
   examples: [
@@ -30,7 +30,8 @@ export const orders = defineCommand({
     { says: 'each with its scan tokens, for a program', line: 'tix-webhooks orders --json' },
   ],
   async run({ event, refunded, paid, live, limit, sandbox }, _words, context) {
-    if (refunded && paid) throw new UsageError('--refunded and --paid leave no order: leave out one of them.')
+    if (refunded && paid)
+      throw new UsageError('--refunded and --paid exclude each other: leave out one of them.')
     const client = await connect(sandbox, context)
     const query = new URLSearchParams({
       limit: String(limit),

@@ -20,12 +20,8 @@ export const resend = defineCommand({
   details: 'Prints each answer. Exit code 1 if one of them is not a 2xx, or is parked.',
   args: [{ name: 'DELIVERY', says: 'ids of deliveries, dlv_…', optional: true, rest: true }],
   options: {
-    failed: flag('all that failed or were skipped, of endpoints that are there and enabled'),
-    since: option(
-      'TIME',
-      readSeconds,
-      'all that were created in the last hour, say: 1h. By the virtual time, which advance moves',
-    ),
+    failed: flag('all that failed or were skipped, for endpoints that still exist and are enabled'),
+    since: option('TIME', readSeconds, 'all that were created within this time, such as 1h, in virtual time'),
     to: option('URL', readUrl, 'to this URL instead of the URL of their endpoint'),
     ...SANDBOX_OPTIONS,
   },

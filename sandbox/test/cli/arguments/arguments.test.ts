@@ -63,7 +63,7 @@ describe('an invalid command line', () => {
     [['-x'], 'There is no option -x.'],
     ...['-1h', '-1', '-.5'].map((word): [string[], string] => [
       [word],
-      `${word} is negative: no time or number here can be.`,
+      `${word} is negative: no time or number may be.`,
     ]),
     [['--no-port'], '--port takes a value, so there is no --no-port: leave it out.'],
     [['--no-freze'], 'There is no option --no-freze. Did you mean --no-freeze?'],

@@ -145,7 +145,7 @@ test.each<[ScenarioName, AfterSilence, Consequence, string]>([
     'stale',
     'no_forgery',
     'harmless',
-    'It answers no forgery (ECONNRESET), and still answers genuine deliveries',
+    'It does not answer forgeries (ECONNRESET), but still answers genuine deliveries',
   ],
   ['stale', 'others', 'undecided', 'It did not answer this (ECONNRESET), and still answers others'],
   ['not-json', 'no_forgery', 'undecided', 'It did not answer this (ECONNRESET)'],

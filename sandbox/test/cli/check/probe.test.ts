@@ -293,7 +293,8 @@ describe('a receiver that ends or hangs on the way', () => {
     }
   }
   const isForged = (status: number): boolean => status === 400 || status === 401
-  const NO_FORGERY = /^It answers no forgery \((ECONNRESET|timeout)\), and still answers genuine deliveries/
+  const NO_FORGERY =
+    /^It does not answer forgeries \((ECONNRESET|timeout)\), but still answers genuine deliveries/
   const THIS_ONE = /^It did not answer this \(ECONNRESET\), and still answers others/
 
   test.each<[string, RequestListener, string[], string | undefined, RegExp]>([

@@ -23,7 +23,11 @@ test.each<[string, number[], string]>([
   ['two failures and two acknowledgements', [500, 200, 500, 200], '500 and then 200 to the same event: it'],
   ['a failure that is a 4xx', [404, 204, 404, 204], '404 and then 204 to the same event: it'],
   ['the second order alone', [422, 422, 500, 200, 500, 200], '500 and then 200 to the same event: it'],
-  ['the answer to a duplicate', [500, 409, 200, 409, 500, 409], '409 to the same event, as to one that was'],
+  [
+    'the answer to a duplicate',
+    [500, 409, 200, 409, 500, 409],
+    '409 to the same event, as it does to one that was',
+  ],
 ])('%s: it marks first', async (_, statuses, advice) => {
   expect(await judged(statuses)).toMatchObject({
     passed: false,

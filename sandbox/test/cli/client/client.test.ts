@@ -78,7 +78,7 @@ describe('a command that needs a sandbox', () => {
     expect(ran.code).toBe(code)
     if (code === 0) return
     expect(ran.stderr).toMatch(
-      new RegExp(`is version ${version}, and this command 0\\.1\\.0: run both from the same installation`),
+      new RegExp(`is version ${version}, and this command is 0\\.1\\.0: run both from the same installation`),
     )
   })
 

@@ -132,7 +132,7 @@ describe('secret', () => {
     [
       ['--new', 'we_x'],
       2,
-      /^--new is for no endpoint. To give one a new secret: tix-webhooks endpoints rotate we_x/,
+      /^--new takes no endpoint. To give one a new secret: tix-webhooks endpoints rotate we_x/,
     ],
     [['we_x'], 2, /^There is no endpoint "we_x"/],
     [[], 1, /^The sandbox at \S+ has no endpoint yet\. Add one with: tix-webhooks endpoints add URL/],
@@ -248,7 +248,7 @@ describe('.env of the folder', () => {
         const { code, stdout, stderr } = await run(argv, { cwd })
         expect([code, stdout]).toEqual([2, ''])
         expect(stderr).toContain(
-          `${name} is UTF-16, or a part of it is, so that neither Node nor dotenv can read it`,
+          `${name} is UTF-16, at least in part, so neither Node nor dotenv can read it`,
         )
         expect(stderr).toContain(`(Get-Content ${name}) -replace "\\0" | Set-Content -Encoding ascii ${name}`)
       }
@@ -264,7 +264,7 @@ describe('.env of the folder', () => {
         const { code, stdout, stderr } = await run(argv, { cwd })
         expect([code, stdout]).toEqual([2, ''])
         expect(stderr).toContain(
-          `${name} begins with a byte order mark, so that node --env-file does not find its first variable. Save it as UTF-8 without one`,
+          `${name} begins with a byte order mark, so node --env-file does not find its first variable. Save it as UTF-8 without one`,
         )
       }
     },
