@@ -233,18 +233,6 @@ describe('the command as a process', () => {
     })
   })
 
-  test('stops the sandbox when its output is closed', async () => {
-    const { child, until, ended, said } = start(['sandbox', '--port', '0', '--json'])
-    await until('"event":"ready"')
-    const { api_url: api, key } = JSON.parse(said.stdout.split('\n')[0] ?? '')
-    child.stdout.destroy()
-    const url = new URL('/_sandbox/trigger', api)
-    const headers = { 'content-type': 'application/json', authorization: `bearer ${key}` }
-    await fetch(url, { method: 'POST', headers, body: '{"kind":"order.created"}' })
-    expect(await ended).toBe(0)
-    expect(said.stderr).toBe('')
-  })
-
   test('says what to do where its port is taken, and ends with 2', async () => {
     const { port } = await receiver()
     const { ended, said } = start(['sandbox', '--port', String(port)])
@@ -271,18 +259,6 @@ describe('the command as a process', () => {
     child.kill('SIGINT')
     expect(await ended).toBe(130)
     expect(said).toEqual({ stdout: '', stderr: '' })
-  })
-
-  test('waits no more for a receiver after Ctrl-C, however long it may take', async () => {
-    let asked = (): void => {}
-    const isAsked = new Promise<void>((resolve) => {
-      asked = resolve
-    })
-    const { url } = await listening(() => asked())
-    const { child, ended } = start(['check', url, '--secret', 's', '--timeout', '0'])
-    await isAsked
-    child.kill('SIGINT')
-    expect(await ended).toBe(130)
   })
 
   test('waits no more for a sandbox after Ctrl-C', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { OCCURRENCES, TRANSITIONS, type Trigger } from '../../../domain/events/states.js'
+import type { Trigger } from '../../../domain/events/states.js'
 import type { RefusalCode } from '../../../domain/refusal.js'
 import {
   type CreatedEvent,
@@ -114,16 +114,6 @@ describe('an event', () => {
     },
   )
 
-  test.each(MATRIX)('that is %s has an answer to each trigger, and no other', (status, row) => {
-    const told = Object.fromEntries(
-      Object.entries(TRANSITIONS[status]).map(([trigger, answer]) => [
-        trigger,
-        'to' in answer ? answer.to : answer.refused,
-      ]),
-    )
-    expect(told).toEqual(row)
-  })
-
   test.each(EVENT_STATUSES)(
     '[N93] that is %s is refused what is no request, before its state is looked at',
     async (status) => {
@@ -138,23 +128,6 @@ describe('an event', () => {
       expect(account.snapshot()).toEqual(before)
     },
   )
-
-  test('[N17] that there is not is missing, whatever is asked of it', () => {
-    const { account, venueId } = ticketing()
-    for (const id of ['evt_none', venueId, '', '__proto__']) {
-      for (const call of [
-        () => account.retrieveEvent(id),
-        () => account.retrieveWithTickets(id),
-        () => account.updateEvent(id, { nonsense: true }),
-        () => account.publishEvent(id),
-        () => account.cancelEvent(id),
-        () => account.rescheduleEvent(id, {}),
-      ]) {
-        const { code, param } = thrownRefusal(call)
-        expect([code, param]).toEqual(['resource_missing', undefined])
-      }
-    }
-  })
 })
 
 describe('by itself, an event', () => {
@@ -182,14 +155,6 @@ describe('by itself, an event', () => {
       expect(emitted).toEqual([])
     },
   )
-
-  test('changes only while it is on sale or sold out', () => {
-    expect(OCCURRENCES).toEqual({
-      ended: { on_sale: 'past', sold_out: 'past' },
-      soldOut: { on_sale: 'sold_out' },
-      restocked: { sold_out: 'on_sale' },
-    })
-  })
 
   test('[N88] becomes past by a job, at the very moment, although nobody looks', async () => {
     const service = ticketing()
