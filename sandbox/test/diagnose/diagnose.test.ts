@@ -280,31 +280,6 @@ describe('what the secret was is named:', () => {
   })
 })
 
-describe('two differences at once are named both:', () => {
-  test.each<[string, string, Partial<DiagnoseOptions>, RegExp]>([
-    [
-      'no dot and a secret from a file',
-      hmac(`${T}${BODY}`, { key: `${SECRET}\n` }).digest('hex'),
-      {},
-      /matches t \+ body, without the dot, and the secret with a line end after it\./,
-    ],
-    [
-      'no dot and SHA-512 in base64',
-      hmac(`${T}${BODY}`, { hash: 'sha512' }).digest('base64'),
-      {},
-      /without the dot, and HMAC-SHA512, and base64 in place of hex\./,
-    ],
-    [
-      'a decoded secret and a body that was saved',
-      hmac(dotted(BODY), { key: Buffer.from(SECRET.slice(6), 'base64') }).digest('hex'),
-      { body: Buffer.from(`${BODY}\n`) },
-      /without the line end at its end, and the secret decoded from base64\./,
-    ],
-  ])('%s', async (_, v1, options, finding) => {
-    expect(await found(v1, options)).toMatch(finding)
-  })
-})
-
 describe('where nothing matches', () => {
   const wrong = hmac('something else').digest('hex')
 

@@ -111,4 +111,10 @@ describe('jitter', () => {
     expect(Math.max(...offs)).toBeGreaterThan(0.99)
     expect(Math.abs(offs.reduce((sum, off) => sum + off, 0) / offs.length)).toBeLessThan(0.02)
   })
+
+  test('of the last step spreads over the time before it', () => {
+    const ends = Array.from({ length: 2000 }, (_, seed) => jittered([100], 0.1, seed)[0] ?? 0)
+    expect(new Set(ends).size).toBeGreaterThan(1500)
+    expect(Math.min(...ends)).toBeLessThan(90_200)
+  })
 })

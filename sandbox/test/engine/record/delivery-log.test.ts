@@ -217,21 +217,6 @@ describe('the log', () => {
     const numbers = tracked.delivery.attempts.map(({ number }) => number)
     expect(numbers).toEqual(Array.from({ length: 100 }, (_, index) => index + 51))
   })
-
-  test('gives views that never change: a change puts another in their place', () => {
-    const log = new DeliveryLog()
-    const tracked = log.add(delivery(1), 1)
-    const before = tracked.delivery
-    log.addAttempt(tracked, attempt(1, 'att_1'))
-    log.change(tracked, { status: 'failed', reason: 'it failed', nextAtMs: undefined })
-    expect(before).toEqual(delivery(1))
-    expect(log.get('dlv_1')?.delivery).toMatchObject({
-      status: 'failed',
-      reason: 'it failed',
-      attempts: [{}],
-    })
-    expect(log.get('dlv_1')?.delivery).not.toHaveProperty('nextAtMs')
-  })
 })
 
 test('if so many deliveries are on their way, a new one is skipped, and says why', async () => {

@@ -1,8 +1,4 @@
-/** @module-tag slow */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { tixWebhooks } from 'tix-webhooks/node'
-import { sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { snippetsOf } from '../../../../../test/support/compile.js'
 import { SECRET } from '../../../../../test/support/deliveries.js'
@@ -11,7 +7,6 @@ import { inMemory, legacyReceiver } from '../../../../../test/support/legacy-rec
 import { byHand, LAST_TIME_WINS } from '../../../support/checked-receivers.js'
 import { run } from '../../../support/cli.js'
 import { receiver } from '../../../support/cli-receiver.js'
-import { emptyFolder } from '../../../support/cli-sandbox.js'
 import { listening } from '../../../support/cli-server.js'
 
 const secret = 'whsec_check_0123456789'
@@ -135,41 +130,6 @@ describe('check', () => {
       { name: 'duplicate', passed: true, note: expect.stringMatching(/^Answers do not show/) },
       { passed: 2, failed: 0, warned: 0, harmless: 0 },
     ])
-  })
-
-  test('takes an order that exists from a file, for a handler that looks it up', async () => {
-    const known = 'ord_4711'
-    const hook = tixWebhooks({
-      secret,
-      onError: () => {},
-      on: {
-        'order.created': ({ data }) => {
-          if (data.order.id !== known) throw new Error('no such order')
-        },
-      },
-    })
-    const { url } = await listening(hook)
-    const failing = await check(url)
-    expect(failing.code).toBe(1)
-    expect(failing.stdout).toMatch(
-      /^FAIL {2}valid +500; expected: each answered 2xx\n {6}.*--data @data\.json/m,
-    )
-    expect(failing.stdout).toMatch(/^ok {4}stale +401$/m)
-    expect(failing.stdout).toMatch(/^14 of 15 probes passed$/m)
-
-    const data = sampleEvent('order.created', { data: { order: { id: known } } }).data
-    const cwd = emptyFolder()
-    writeFileSync(join(cwd, 'data.json'), JSON.stringify(data))
-    writeFileSync(join(cwd, 'event.json'), JSON.stringify({ type: 'order.created', data }))
-    const argv = ['check', url, '--secret', secret, '--data']
-    expect(await run([...argv, '@data.json'], { cwd })).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('26 of 26 probes passed'),
-    })
-    expect(await run([...argv, '@event.json'], { cwd })).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/^--data is a whole event: give only its data, and its type as --kind\./),
-    })
   })
 
   test('stops at a receiver that has another secret, and shows the end of ours alone', async () => {

@@ -131,36 +131,6 @@ describe('the sandbox', () => {
     expect(stdout).toContain("curl -H 'authorization: bearer sk_test_local' ")
   })
 
-  test('announces no retry of an attempt made by chaos', async () => {
-    const { url: to } = await receiver(() => 500)
-    const stopped = new AbortController()
-    const steps = [
-      { after: 'Ctrl-C', argv: ['trigger', 'order.created'] },
-      // Then chaos comes before an attempt of what is retried already.
-      { after: 'attempt 1/3', argv: ['advance', '--to', 'next'] },
-    ]
-    const argv = ['--port', '0', '--to', to, '--freeze', '--chaos', 'duplicate=1', '--retry', '1h,2h']
-    const { stdout, stderr } = await run(['sandbox', ...argv, '--jitter', '0'], {
-      cwd: emptyFolder(),
-      signal: stopped.signal,
-      onOutput({ stdout }) {
-        const [, url = ''] = /API +(\S+)\/v2/.exec(stdout) ?? []
-        if (stdout.includes(steps[0]?.after ?? 'attempt 2/3')) {
-          const next = steps.shift()
-          if (next === undefined) stopped.abort()
-          else void run([...next.argv, '--sandbox', url])
-        }
-      },
-    })
-    const lines = stdout.split('\n').filter((line) => line.includes(' <-- '))
-    expect(stderr).toBe('')
-    expect(lines.filter((line) => line.includes(' duplicate ')).length).toBeGreaterThan(1)
-    expect(lines.filter((line) => line.includes('retry'))).toEqual([
-      expect.stringMatching(/ attempt 1\/3 \d+ m?s retry in 1 h$/),
-      expect.stringMatching(/ attempt 2\/3 \d+ m?s retry in 1 h$/),
-    ])
-  })
-
   test('is found by commands of its folder, while it runs', async () => {
     const { session, url, folder } = await sandbox()
     expect(JSON.parse(readFileSync(join(folder, FILE), 'utf8'))).toEqual({ url })

@@ -95,37 +95,6 @@ describe('trigger in a sandbox', () => {
     )
   })
 
-  test.each([80, 120])('breaks no line within a word on a terminal of %i columns', async (columns) => {
-    const { url } = await receiver(() => ({
-      status: 401,
-      body: `{"error":"${'login required '.repeat(9)}"}`,
-    }))
-    const running = await sandbox(['--to', url])
-    const tty = { isTTY: true, columns, env: { NO_COLOR: '1' } }
-    const said: string[] = []
-    for (const argv of [
-      ['trigger', 'order.created'],
-      ['trigger', 'order.created', '--scenario', 'stale'],
-      ['advance', '--to', 'next'],
-      ['deliveries'],
-      ['deliveries', 'show', String((await running.json('deliveries', '--limit', '1'))[0]?.id ?? '')],
-      ['endpoints'],
-      ['status'],
-      ['clock'],
-      ['resend', '--failed'],
-      ['check', url, '--secret', 'x'],
-      ['help'],
-      ['sandbox', '--help'],
-      ['nonsense'],
-    ]) {
-      const { stdout, stderr } = await running.run(argv, tty)
-      said.push(...stdout.split('\n'), ...stderr.split(/\n|\r.*?2K/))
-    }
-    expect(said.length).toBeGreaterThan(100)
-    // A single word, such as a URL, cannot be broken.
-    expect(said.filter((line) => line.length > columns && / /.test(line.trim()))).toEqual([])
-  })
-
   test('plays a scenario against each endpoint, and judges the answers of each', async () => {
     const { url: good } = await receiver(() => 401)
     const { url: bad } = await receiver(() => 200)
