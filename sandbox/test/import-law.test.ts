@@ -70,25 +70,6 @@ describe('the sandbox', () => {
     expect(refused(files, isAllowed)).toEqual([])
   })
 
-  test.each([
-    ['sandbox/domain/account.ts', 'sandbox/engine/engine.ts'],
-    ['sandbox/domain/account.ts', 'hono'],
-    ['sandbox/domain/account.ts', 'sandbox/service/service.ts'],
-    ['sandbox/engine/engine.ts', 'sandbox/domain/account.ts'],
-    ['sandbox/engine/engine.ts', 'sandbox/http/app.ts'],
-    ['sandbox/engine/engine.ts', 'testing/retries/retry-schedule.ts'],
-    ['sandbox/engine/engine.ts', 'src/index.ts'],
-    ['sandbox/cli/main.ts', 'sandbox/engine/engine.ts'],
-    ['sandbox/cli/main.ts', 'src/index.ts'],
-    ['sandbox/service/service.ts', 'sandbox/http/app.ts'],
-    ['sandbox/http/app.ts', 'sandbox/cli/main.ts'],
-    ['sandbox/http/app.ts', 'express'],
-    ['sandbox/page/app.tsx', 'sandbox/http/app.ts'],
-    ['sandbox/page/app.tsx', 'node:crypto'],
-  ])('would be caught: %s imports %s', (file, target) => {
-    expect(isAllowed(file, { target })).toBe(false)
-  })
-
   test('shares types alone with its page, which import nothing', () => {
     const statements = [...nodesOf(VIEWS)].filter(
       ({ parent }) => parent !== undefined && ts.isSourceFile(parent),

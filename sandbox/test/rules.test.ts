@@ -1,6 +1,6 @@
 import ts from 'typescript'
 import { expect, test } from 'vitest'
-import { modulesIn, nodesIn, nodesOf } from '../../test/support/source.js'
+import { modulesIn, nodesOf } from '../../test/support/source.js'
 import { RULES } from './support/sandbox-rules.js'
 
 const TEST_CALLS = /^(?:test|it|describe)(?:\.(?:each|for|skipIf|runIf|concurrent|sequential))*$/
@@ -58,16 +58,4 @@ test('each rule is named by the title of a test', () => {
 test('each title names rules that there are', () => {
   const ids = new Set(RULES.map(({ id }) => id))
   expect(named.filter(({ id }) => !ids.has(id))).toEqual([])
-})
-
-test('titles are found in every form of test, and nowhere else', () => {
-  const code = `
-    test('[S1] one', () => {})
-    test.each([1])('[S2] [N3] two', () => {})
-    test.each<[string]>([['[S8] a', ['[N9] b']]])(\`[S4] %s\`, () => {})
-    describe('[S5] four', () => {})
-    // test('[S6] not one', () => {})
-    note('[S7] not one either')
-  `
-  expect(titlesOf(nodesIn(code)).flatMap(idsIn).sort()).toEqual(['N3', 'N9', 'S1', 'S2', 'S4', 'S5', 'S8'])
 })

@@ -61,21 +61,6 @@ test('after a reset with a seed everything repeats, to the byte', async () => {
   expect(await run()).toEqual(first)
 })
 
-test('a trigger has been answered when it resolves', async () => {
-  const { sandbox, handled } = open()
-  const { attempts } = await sandbox.trigger('order.created', { repeat: 3 })
-  expect(handled).toHaveLength(3)
-  expect(attempts.map(({ response }) => response?.status)).toEqual([200, 200, 200])
-})
-
-test('a trigger that waits for an answer ends when the sandbox is closed', async () => {
-  const { sandbox } = open({ deliver: () => new Promise(() => {}), timeoutSeconds: 0 })
-  const triggered = sandbox.trigger('order.created')
-  await sandbox.close()
-  expect((await triggered).attempts).toEqual([])
-  await expect(sandbox.trigger('order.created')).rejects.toThrow('The sandbox is closed: create another one.')
-})
-
 describe('with no time-out and a receiver that never answers', () => {
   /** A sandbox whose first requests hang, and how many came. */
   async function hung(way: 'in process' | 'over HTTP') {

@@ -19,8 +19,6 @@ import { freePort } from '../../../test/support/free-port.js'
 import { ROOT } from '../../../test/support/root.js'
 import { receiver } from '../support/cli-receiver.js'
 import { emptyFolder, sandbox } from '../support/cli-sandbox.js'
-import { listening } from '../support/cli-server.js'
-import { failing } from '../support/fake-sandbox.js'
 
 // Bundled to one file, as it is published: loading each module by itself takes seconds.
 const folder = mkdtempSync(join(tmpdir(), 'tix-bin-'))
@@ -183,18 +181,6 @@ describe('the command as a process', () => {
     expect(said.stderr).toBe('')
   })
 
-  test('stops working when its output is closed', async () => {
-    const { url, arrivals } = await receiver()
-    const { child, until, ended } = start(
-      ['trigger', 'order.created', '--to', url, '--secret', 's', '--repeat', '1000', '--json'],
-      {},
-    )
-    await until('"status":200')
-    child.stdout.destroy()
-    expect(await ended).toBe(130)
-    expect(arrivals.length).toBeLessThan(1000)
-  })
-
   test('does not report a failing receiver as passed when its output is closed', async () => {
     const { url } = await receiver()
     const { child, until, ended, said } = start(['check', url, '--secret', 's', '--json'])
@@ -233,25 +219,6 @@ describe('the command as a process', () => {
     })
   })
 
-  test('stops the sandbox when its output is closed', async () => {
-    const { child, until, ended, said } = start(['sandbox', '--port', '0', '--json'])
-    await until('"event":"ready"')
-    const { api_url: api, key } = JSON.parse(said.stdout.split('\n')[0] ?? '')
-    child.stdout.destroy()
-    const url = new URL('/_sandbox/trigger', api)
-    const headers = { 'content-type': 'application/json', authorization: `bearer ${key}` }
-    await fetch(url, { method: 'POST', headers, body: '{"kind":"order.created"}' })
-    expect(await ended).toBe(0)
-    expect(said.stderr).toBe('')
-  })
-
-  test('says what to do where its port is taken, and ends with 2', async () => {
-    const { port } = await receiver()
-    const { ended, said } = start(['sandbox', '--port', String(port)])
-    expect(await ended).toBe(2)
-    expect(said).toEqual({ stdout: '', stderr: expect.stringMatching(`^Port ${port} is taken: `) })
-  })
-
   test('reads the standard input, and a file of its folder', async () => {
     const cwd = emptyFolder()
     writeFileSync(join(cwd, 'body.json'), '{}')
@@ -271,29 +238,5 @@ describe('the command as a process', () => {
     child.kill('SIGINT')
     expect(await ended).toBe(130)
     expect(said).toEqual({ stdout: '', stderr: '' })
-  })
-
-  test('waits no more for a receiver after Ctrl-C, however long it may take', async () => {
-    let asked = (): void => {}
-    const isAsked = new Promise<void>((resolve) => {
-      asked = resolve
-    })
-    const { url } = await listening(() => asked())
-    const { child, ended } = start(['check', url, '--secret', 's', '--timeout', '0'])
-    await isAsked
-    child.kill('SIGINT')
-    expect(await ended).toBe(130)
-  })
-
-  test('waits no more for a sandbox after Ctrl-C', async () => {
-    let asked = (): void => {}
-    const isAsked = new Promise<void>((resolve) => {
-      asked = resolve
-    })
-    const { url } = await listening(failing(() => asked()))
-    const { child, ended } = start(['advance', '72h'], { env: { TIX_SANDBOX_URL: new URL(url).origin } })
-    await isAsked
-    child.kill('SIGINT')
-    expect(await ended).toBe(130)
   })
 })

@@ -13,11 +13,6 @@ describe('the version', () => {
       expect(await run(argv)).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' })
     },
   )
-
-  test('is printed as JSON', async () => {
-    const { records } = await run(['--json', '--version'])
-    expect(records()).toEqual([{ version }])
-  })
 })
 
 describe('the help', () => {
@@ -77,14 +72,6 @@ describe('the help', () => {
       ]),
     })
   })
-
-  test('does not hide an invalid option', async () => {
-    expect(await run(['sign', '--hlep'])).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: 'There is no option --hlep. Did you mean --help?\nSee: tix-webhooks sign --help\n',
-    })
-  })
 })
 
 describe('a command line', () => {
@@ -106,11 +93,6 @@ describe('a command line', () => {
     [['sign', 'x'], 'sign takes options only, not "x".\nSee: tix-webhooks sign --help\n'],
   ])('of %j is refused', async (argv, stderr) => {
     expect(await run(argv)).toMatchObject({ code: 2, stdout: '', stderr })
-  })
-
-  test('may have common flags before its command', async () => {
-    const { records } = await run(['--json', 'sign', '--secret', 's', '--body', 'x', '--t', '1'])
-    expect(records()).toHaveLength(1)
   })
 
   test('that is aborted does not end with 0', async () => {

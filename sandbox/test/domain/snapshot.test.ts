@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { EVENT_STATUSES } from '../../domain/resources.js'
-import { DAY_MS, HOUR_MS, START, ticketing } from '../support/ticketing.js'
+import { DAY_MS, START, ticketing } from '../support/ticketing.js'
 
 type Json = Record<string, unknown>
 interface Snapshot extends Json {
@@ -46,26 +46,6 @@ describe('a snapshot', () => {
       expect(other.account.retrieveWithTickets(id)).toEqual(account.retrieveWithTickets(id))
       expect(other.account.findBySlug(slug)?.id).toBe(id)
     }
-  })
-
-  test('is not changed by what happens after it', async () => {
-    const { account, create } = await fullAccount()
-    const snapshot = account.snapshot()
-    const before = copyOf(snapshot)
-    for (const { id, status } of account.listEvents({}).data) {
-      if (status !== 'past' && status !== 'cancelled') account.cancelEvent(id)
-    }
-    create()
-    expect(snapshot).toEqual(before)
-  })
-
-  test('of a new account removes everything added since', () => {
-    const { account, create, clock } = ticketing()
-    const empty = account.snapshot()
-    create({ on_sale_at: '2026-06-03T00:00' })
-    account.restore(empty)
-    expect(account.counts()).toEqual({ events: 0, venues: 3, orders: 0 })
-    expect(clock.nextAt()).toBeUndefined()
   })
 
   test('[N88] [S45] has future changes due again, and once', async () => {
@@ -185,11 +165,4 @@ describe('what is no snapshot', () => {
       return snapshot
     }, says),
   )
-
-  test('goes on as before after a refusal', async () => {
-    const { account, clock } = await fullAccount()
-    expect(() => account.restore({})).toThrow()
-    await clock.advanceBy(2 * DAY_MS + HOUR_MS)
-    expect(account.listEvents({ limit: '1' }).data[0]?.status).toBe('on_sale')
-  })
 })

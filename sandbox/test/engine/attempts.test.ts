@@ -4,16 +4,9 @@ import { sampleEvent } from 'tix-webhooks/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
 import { type Listening, listen } from '../../../test/support/http.js'
-import { checkDestination } from '../../engine/network/address-rules.js'
 import { httpSender } from '../../engine/network/http-sender.js'
 import type { Send } from '../../engine/network/send.js'
-import {
-  type EngineFixtureOptions,
-  engineFixture,
-  HOUR_MS,
-  offsetsOf,
-  START_MS,
-} from '../support/engine-fixture.js'
+import { type EngineFixtureOptions, engineFixture, HOUR_MS, START_MS } from '../support/engine-fixture.js'
 import { verifiesPlainly } from '../support/plain-verifier.js'
 
 interface Seen {
@@ -118,16 +111,6 @@ describe('72 hours', () => {
       expect(read).toEqual({ ...event, created_at: '2031-03-01T09:00:00.000Z' })
     }
   })
-
-  test('[N124] are gone through with each answer awaited before time goes on', async () => {
-    const { publish, clock, at } = await onSocket((response, count) => {
-      setTimeout(() => response.writeHead(count < 3 ? 500 : 200).end(), 20)
-    })
-    const id = publish()
-    await clock.advanceBy(60_000 * 1.2)
-    expect(at(id).status).toBe('delivered')
-    expect(offsetsOf(at(id))).toHaveLength(3)
-  })
 })
 
 test('[N112] an endpoint has 15 seconds, where nothing else is said', async () => {
@@ -191,30 +174,6 @@ describe('a redirect', () => {
         },
       ],
     })
-  })
-
-  test('to an address that endpoints cannot have is not recommended', async () => {
-    const { publish, clock, at } = await onSocket(
-      (response) => void response.writeHead(307, { location: 'http://8.8.8.8/hooks' }).end(),
-      { checkUrl: checkDestination },
-    )
-    const id = publish()
-    await clock.idle()
-    expect(at(id).attempts[0]?.hint).toMatch(/cannot be the endpoint's URL\. 8\.8\.8\.8 is a public address/)
-  })
-})
-
-describe('a receiver that never answers', () => {
-  test('[N111] [N112] has its time, and then it is tried again', async () => {
-    const { publish, clock, at } = await onSocket(() => {}, { timeoutSeconds: 0.05 })
-    const id = publish()
-    await clock.advanceBy(5600)
-    expect(at(id)).toMatchObject({ status: 'retrying', attempts: [{ number: 1 }, { number: 2 }] })
-    expect(at(id).attempts[0]).toMatchObject({
-      error: { code: 'timeout', message: 'There was no complete answer within 50 ms.' },
-      hint: expect.stringMatching(/^It took over 0.05 s: hand long work to a queue, /),
-    })
-    expect(at(id).attempts[0]?.durationMs).toBeGreaterThanOrEqual(45)
   })
 })
 

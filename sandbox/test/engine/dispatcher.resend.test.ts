@@ -27,18 +27,6 @@ describe('a resend that succeeds', () => {
     expect(received).toHaveLength(2)
   })
 
-  test('[N128] sends the same bytes, signed again with the current secrets', async () => {
-    const { engine, clock, publish, received, endpointId, at } = engineFixture({ answer: () => 500 })
-    const id = publish()
-    await clock.advanceBy(HOUR_MS)
-    engine.updateEndpoint(endpointId, { secret: 'whsec_new', url: 'http://localhost:3000/moved' })
-    await engine.resend(id)
-    const last = received.at(-1)
-    expect(last?.body).toBe(at(id).message.body)
-    expect(last?.url).toBe('http://localhost:3000/moved')
-    await verifySignature(last?.body ?? '', last?.header, { secret: 'whsec_new', toleranceSeconds: 5 })
-  })
-
   test.each(['failed', 'delivered', 'skipped'] as const)(
     '[N131] is possible for one that is %s',
     async (status) => {
@@ -114,44 +102,6 @@ describe('a resend to another URL', () => {
     expect(attempt).toMatchObject({ url: 'http://localhost:4000/other', response: { status: 200 } })
     expect(at(id)).toMatchObject({ status: 'retrying', nextAtMs: START_MS + 5000, attempts: [{}, attempt] })
     await verifySignature(received[1]?.body ?? '', received[1]?.header, { secret: SECRET })
-  })
-
-  test.each(['ftp://localhost/x', 'localhost:3000', '/hooks', 'http://a:b@localhost/x', ''])(
-    'that is invalid is refused: %j',
-    async (to) => {
-      const { engine, clock, publish, at } = engineFixture()
-      const id = publish()
-      await clock.idle()
-      await expect(engine.resend(id, { to })).rejects.toThrow(
-        /^The endpoint's url must be an http or https address/,
-      )
-      expect(at(id).attempts).toHaveLength(1)
-    },
-  )
-
-  test('is held to the rules about addresses', async () => {
-    const checkUrl = (url: string) => {
-      if (url.includes('example.com')) throw new TypeError('not there')
-    }
-    const { engine, publish } = engineFixture({ checkUrl })
-    await expect(engine.resend(publish(), { to: 'https://example.com/x' })).rejects.toThrow('not there')
-  })
-})
-
-describe('a resend that is impossible', () => {
-  test('is refused: no such delivery', async () => {
-    await expect(engineFixture().engine.resend('dlv_none')).rejects.toThrow(
-      'There is no delivery dlv_none: it may be too old, or deleted by a reset.',
-    )
-  })
-
-  test('is refused: its endpoint was removed, and with it the secret', async () => {
-    const { engine, clock, publish, endpointId } = engineFixture()
-    const id = publish()
-    await clock.idle()
-    engine.removeEndpoint(endpointId)
-    await expect(engine.resend(id)).rejects.toThrow(/^The endpoint of this delivery was removed/)
-    await expect(engine.resend(id, { to: 'http://localhost:1/x' })).rejects.toThrow(/was removed/)
   })
 })
 

@@ -24,18 +24,6 @@ describe('a delivery that always fails', () => {
     expect(at(id).attempts).toHaveLength(11)
   })
 
-  test('[N116] has, between two attempts, the time of the next one', async () => {
-    const { clock, publish, at } = engineFixture({ answer: () => 500, jitter: 0 })
-    const id = publish()
-    expect(at(id)).toMatchObject({ status: 'pending', firstAtMs: START_MS, nextAtMs: START_MS, attempts: [] })
-    await clock.idle()
-    expect(at(id)).toMatchObject({ status: 'retrying', nextAtMs: START_MS + 5000 })
-    expect(clock.nextAt()).toBe(START_MS + 5000)
-    await clock.advanceToNext()
-    expect(at(id)).toMatchObject({ status: 'retrying', nextAtMs: START_MS + 60_000 })
-    expect(at(id).attempts).toHaveLength(2)
-  })
-
   test('[N100] with jitter keeps to 11 attempts within 72 hours, each within a tenth of its gap, each delivery in its own way', {
     tags: ['slow'],
   }, async () => {
@@ -55,18 +43,6 @@ describe('a delivery that always fails', () => {
       expect(offsets.at(-1)).toBeLessThanOrEqual(259_200)
     }
     expect(new Set(all.map((delivery) => offsetsOf(delivery)[5])).size).toBeGreaterThan(45)
-  })
-
-  test('by another schedule follows that one; without any it is tried once', async () => {
-    const fast = engineFixture({ answer: () => 500, schedule: [1, 2, 4], jitter: 0 })
-    const id = fast.publish()
-    await fast.clock.advanceBy(HOUR_MS)
-    expect(offsetsOf(fast.at(id))).toEqual([0, 1, 2, 4])
-
-    const once = engineFixture({ answer: () => 500, schedule: [] })
-    const only = once.publish()
-    await once.clock.idle()
-    expect(once.at(only)).toMatchObject({ status: 'failed', attempts: [{ number: 1 }] })
   })
 })
 
@@ -88,16 +64,6 @@ describe('a status', () => {
       expect(at(id)).toMatchObject({ status: 'retrying', attempts: [{ number: 1 }, { number: 2 }] })
     },
   )
-
-  test('of 2xx at a later attempt ends it there', async () => {
-    const { clock, publish, at, received } = engineFixture({ answer: (_, count) => (count < 4 ? 500 : 204) })
-    const id = publish()
-    await clock.advanceBy(72 * HOUR_MS)
-    expect(at(id)).toMatchObject({ status: 'delivered' })
-    expect(at(id).nextAtMs).toBeUndefined()
-    expect(received).toHaveLength(4)
-    expect(clock.nextAt()).toBeUndefined()
-  })
 })
 
 describe('an attempt without an answer', () => {
@@ -327,14 +293,4 @@ test('[N102] an attempt begins a second after the one before, however close toge
       },
     ),
   )
-})
-
-test('[N100] with any seed, the same deliveries are tried at the same times', async () => {
-  const timesOf = async () => {
-    const { engine, clock, publish } = engineFixture({ answer: () => 500, seed: 77 })
-    for (let count = 0; count < 5; count++) publish()
-    await clock.advanceBy(72 * HOUR_MS)
-    return engine.deliveries().map((delivery) => [delivery.id, offsetsOf(delivery)])
-  }
-  expect(await timesOf()).toEqual(await timesOf())
 })

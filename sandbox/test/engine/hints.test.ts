@@ -146,10 +146,6 @@ describe('a hint says what to do about', () => {
     expect(hintFor(TRIED, result)).toBe(hint)
   })
 
-  test.each([200, 204, 299])('no success: %i', (code) => {
-    expect(hintFor(TRIED, status(code))).toBeUndefined()
-  })
-
   test('every status and error, in a sentence', () => {
     for (let code = 100; code < 600; code++) {
       const hint = hintFor(TRIED, status(code))
@@ -174,15 +170,6 @@ test('a secret is shown by its last four characters, and a short one not at all'
     expect(hint).not.toMatch(/secret_|short|whsec/)
   }
   expect(hintFor({ ...TRIED, secrets: ['short'] }, status(401))).toContain('ends in …, does')
-})
-
-test('the standard ports are named too', () => {
-  const refused = error('ECONNREFUSED')
-  expect(hintFor({ ...TRIED, url: 'http://receiver/' }, refused)).toMatch(/^Nothing listens on receiver:80:/)
-  expect(hintFor({ ...TRIED, url: 'https://[::1]/' }, refused)).toMatch(/^Nothing listens on \[::1\]:443:/)
-  expect(hintFor({ ...TRIED, url: 'https://x/' }, error('EPROTO'))).toMatch(
-    /does not speak TLS: is it http:\/\/\?$/,
-  )
 })
 
 test('a hint quotes no secret that the answer has', () => {

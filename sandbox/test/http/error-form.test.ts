@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { errorObject, presentError } from '../../http/error-form.js'
-import { API_ERROR_CODES, statusOf, typeOf } from '../../http/errors.js'
+import { API_ERROR_CODES, statusOf } from '../../http/errors.js'
 
 const REPORT = {
   code: 'parameter_missing',
@@ -31,22 +31,6 @@ test('[N16] [N17] what names nothing is a missing page in the path, and a bad pa
   expect(statusOf('resource_missing')).toBe(404)
   expect(statusOf('resource_missing', 'venue_id')).toBe(400)
   expect(statusOf('parameter_invalid', 'limit')).toBe(400)
-})
-
-test('[N19] [N22] the type follows from the status', () => {
-  const types = Object.fromEntries(API_ERROR_CODES.map((code) => [statusOf(code), typeOf(statusOf(code))]))
-  expect(types).toEqual({
-    400: 'invalid_request_error',
-    401: 'authentication_error',
-    403: 'permission_error',
-    404: 'invalid_request_error',
-    405: 'invalid_request_error',
-    409: 'state_error',
-    413: 'invalid_request_error',
-    415: 'invalid_request_error',
-    429: 'rate_limit_error',
-    500: 'api_error',
-  })
 })
 
 test.each(API_ERROR_CODES)('is as its schema has it, for %s', (code) => {

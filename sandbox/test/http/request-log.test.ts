@@ -49,13 +49,3 @@ test('[N8] keeps no key that stands in an address, and no endless address', () =
   expect(endless?.path).toHaveLength(500)
   expect(withKeys?.path).toBe('/v2/events?api_key=sk_live_…&key=sk_test_…#sk_test_…')
 })
-
-test('calls its listeners until they unsubscribe', () => {
-  const log = new RequestLog()
-  const told: string[] = []
-  const stop = log.subscribe(({ path }) => told.push(path))
-  log.add(record('/v2/1'))
-  stop()
-  log.add(record('/v2/2'))
-  expect(told).toEqual(['/v2/1'])
-})

@@ -88,24 +88,6 @@ inBrowser('what is done in the page', () => {
     expect(errors).toEqual([])
   })
 
-  test('sends a delivery elsewhere, and as a scenario', async () => {
-    const stage = await pageStage()
-    const created_at = new Date(stage.sandbox.clock.now()).toISOString()
-    const event = `{"type":"order.created","created_at":"${created_at}","data":{"order":{"id":9007199254740993}}}`
-    await stage.sandbox.trigger('order.created', { event })
-    const [delivery] = stage.sandbox.deliveries.list()
-    const { page } = await browser.open(stage, `#/deliveries/${delivery?.id}`)
-    await page.getByText('More', { exact: true }).click()
-    await page.getByLabel('Send to', { exact: true }).fill(`${stage.hooks}?again`)
-    await page.getByRole('button', { name: 'Send to…' }).click()
-    await page.waitForURL(/att_\w+$/)
-    await page.getByRole('region', { name: 'Payload' }).getByText(`${stage.hooks}?again`).waitFor()
-    await page.getByLabel('As scenario').selectOption('wrong-secret')
-    await page.getByRole('button', { name: 'Send as scenario' }).click()
-    await page.getByRole('region', { name: 'Scenario' }).getByText('Expected 4xx, got 401.').waitFor()
-    expect(stage.sandbox.deliveries.list()[0]?.message.body).toBe(event)
-  })
-
   test('sells, reschedules and cancels, and shows the refund', async () => {
     const stage = await pageStage()
     await stage.sandbox.trigger('event.published')

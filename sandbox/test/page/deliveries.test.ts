@@ -194,26 +194,6 @@ inBrowser('deliveries in the page', () => {
     expect(errors).toEqual([])
   })
 
-  test('stay failed after four days of failures, because a replay is between the receiver and itself', async () => {
-    const stage = await pageStage()
-    stage.fail(true)
-    await stage.sandbox.trigger('order.created')
-    await stage.sandbox.clock.advance('96h')
-    stage.fail(false)
-    expect(await stage.replay()).toMatchObject([{ outcome: 'handled' }])
-    const [delivery] = stage.sandbox.deliveries.list()
-    const { page, errors } = await browser.open(stage, `#/deliveries/${delivery?.id}`)
-    const shown = page.getByRole('article', { name: 'Delivery' })
-    await shown.getByText('failed', { exact: true }).waitFor()
-    await shown.getByRole('region', { name: 'Why' }).getByText('Your receiver failed with 500').waitFor()
-    const made = shown.getByRole('table', { name: 'Attempts' }).getByRole('link')
-    expect((await made.allInnerTexts()).map((text) => text.split(/\s/)[1])).toEqual(['1', '9', '10', '11'])
-    await shown.getByRole('button', { name: 'Show all 11' }).click()
-    expect(await made.count()).toBe(11)
-    expect(await shown.getByRole('button', { name: /^Advance to here/ }).count()).toBe(0)
-    expect(errors).toEqual([])
-  })
-
   test('are delivered if they were parked, and said not to be handled', async () => {
     const stage = await pageStage({ parkAfter: { attempts: 3 } })
     stage.fail(true)
@@ -230,20 +210,6 @@ inBrowser('deliveries in the page', () => {
     }
     expect(await shown.getByRole('table', { name: 'Attempts' }).getByText('500').count()).toBe(2)
     expect(errors).toEqual([])
-  })
-
-  test('shows which v1 is of which secret while secrets are rotated', async () => {
-    const stage = await pageStage()
-    const [endpoint] = stage.sandbox.endpoints.list()
-    stage.sandbox.endpoints.rotate(String(endpoint?.id), { secret: 'whsec_another_one_9999' })
-    await stage.sandbox.trigger('order.created')
-    const [delivery] = stage.sandbox.deliveries.list()
-    const { page } = await browser.open(stage, `#/deliveries/${delivery?.id}`)
-    const lines = page.getByRole('region', { name: 'Signature' }).locator('.digests li')
-    await expect.poll(() => lines.count()).toBe(2)
-    const told = await lines.allInnerTexts()
-    expect(told[0]).toMatch(/^new secret …9999[\s\S]*= v1 number 1 of 2$/)
-    expect(told[1]).toMatch(/^old secret …7bN5[\s\S]*= v1 number 2 of 2$/)
   })
 
   test('say what is in them, and how each attempt was answered', async () => {
@@ -342,20 +308,5 @@ inBrowser('deliveries in the page', () => {
     }
     const order = (all: typeof arrived) => all.map((one) => JSON.stringify(one)).sort()
     expect(order(arrived.slice(sent.length))).toEqual(order(sent))
-  })
-
-  test('of 1 MB are copied as a cURL command too', async () => {
-    const stage = await pageStage()
-    await stage.sandbox.trigger('order.created', { set: { 'data.order.buyer_email': 'x'.repeat(900_000) } })
-    const [delivery] = stage.sandbox.deliveries.list()
-    const { page } = await browser.open(stage, `#/deliveries/${delivery?.id}`, {
-      permissions: ['clipboard-read', 'clipboard-write'],
-    })
-    await page.getByRole('button', { name: 'Copy as cURL' }).click()
-    await page.getByText(/^Copied, with a fresh signature/).waitFor()
-    const command = await page.evaluate(() => navigator.clipboard.readText())
-    const shell = run('sh', { maxBuffer: 10_000_000 })
-    shell.child.stdin?.end(command)
-    expect((await shell).stdout).toContain('{"outcome":"duplicate"}')
   })
 })

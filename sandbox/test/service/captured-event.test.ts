@@ -30,12 +30,6 @@ test('[N150] a captured envelope is sent as it is, signed, and makes nothing', a
   expect(sandbox.account.listEvents().data).toEqual([])
 })
 
-test('[N150] it is sent as a scenario, too', async () => {
-  const { sandbox, bodies } = open()
-  await sandbox.trigger('order.created', { event: CAPTURED, scenario: 'duplicate' })
-  expect(bodies).toEqual([CAPTURED, CAPTURED, CAPTURED])
-})
-
 test('[N150] by the control, its kind need not be said', async () => {
   const sandbox = httpSandbox()
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:9/hooks' })

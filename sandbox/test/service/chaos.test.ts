@@ -49,10 +49,6 @@ describe('chaos', () => {
     expect(share).toBeLessThan(0.4)
   })
 
-  test('sends nothing by default', async () => {
-    expect(await namesOf(withSeed({}), 5)).toEqual([[], [], [], [], []])
-  })
-
   test('is that of the seed, whichever delivery is tried first', async () => {
     const probabilities = { stale: 0.5, 'tampered-byte': 0.5, duplicate: 0.5 }
     const [one, other] = [message('msg_1'), message('msg_2')]

@@ -53,9 +53,4 @@ describe('a change of a payload', () => {
       /^The payload has no .*It has data\.order\.id, data\.order\.total_cents, data\.tickets\[0\]\.id/,
     )
   })
-
-  test('is made in the order in which it is given', () => {
-    const { data } = withChanges(order(), { 'data.order': { a: 1 }, 'data.order.a': 2 })
-    expect(data.order).toEqual({ a: 2 })
-  })
 })

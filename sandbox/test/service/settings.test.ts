@@ -74,18 +74,6 @@ describe('an invalid option', () => {
     expect(make).toThrow(TypeError)
     expect(make).toThrow(message)
   })
-
-  test('is reported without the secret or the keys that came with it', () => {
-    const make = () => createSandbox({ keys: ['hush-hush'], secret: 'whsec_hush' })
-    expect(make).toThrow(/^(?!.*hush)/)
-  })
-})
-
-test('all options are optional', async () => {
-  const sandbox = createSandbox()
-  expect(sandbox.clock.frozen).toBe(true)
-  expect(sandbox.endpoints.list()).toEqual([])
-  await sandbox.close()
 })
 
 test('secret is that of each endpoint that is given none, whenever it comes', async () => {

@@ -30,13 +30,6 @@ describe('the time', () => {
     expect(clock.now()).toBe(START_MS + 3_601_500)
   })
 
-  test('is the real one by default', () => {
-    const before = Date.now()
-    const now = new VirtualClock().now()
-    expect(now).toBeGreaterThanOrEqual(before)
-    expect(now).toBeLessThanOrEqual(Date.now())
-  })
-
   test('[N123] can be frozen and let run at any time, without a jump', () => {
     vi.useFakeTimers()
     const clock = new VirtualClock({ startMs: START_MS })
@@ -50,28 +43,8 @@ describe('the time', () => {
     expect(clock.now()).toBe(START_MS + 200)
   })
 
-  test('never goes back when the real one does', () => {
-    vi.useFakeTimers()
-    const clock = new VirtualClock({ startMs: START_MS })
-    vi.advanceTimersByTime(5000)
-    expect(clock.now()).toBe(START_MS + 5000)
-    vi.setSystemTime(Date.now() - 60_000)
-    expect(clock.now()).toBe(START_MS + 5000)
-  })
-
-  test('may be before 1970', () => {
-    expect(new VirtualClock({ startMs: -5, frozen: true }).now()).toBe(-5)
-  })
-
   test.each([Number.NaN, Number.POSITIVE_INFINITY, 8.65e15])('does not begin at %s', (startMs) => {
     expect(() => new VirtualClock({ startMs })).toThrow(/^There is no such time as/)
-  })
-
-  test.each([Number.NaN, Number.POSITIVE_INFINITY, 8.65e15])('does not advance by %s', async (ms) => {
-    const clock = frozenClock()
-    await expect(clock.advanceBy(ms)).rejects.toThrow(/^There is no such time as/)
-    await expect(clock.advanceTo(ms)).rejects.toThrow(RangeError)
-    expect(clock.now()).toBe(START_MS)
   })
 
   test('[N126] does not go back: the refusal names both times, and changes nothing', async () => {
@@ -114,31 +87,6 @@ describe('a job', () => {
     clock.at(START_MS + 20, () => seen.push(`last at ${clock.now() - START_MS}`))
     await clock.advanceBy(100)
     expect(seen).toEqual(['first at 10', 'for the same moment at 10', 'added at 15', 'last at 20'])
-  })
-
-  test('of one moment run together', async () => {
-    const clock = frozenClock()
-    const both = barrier()
-    let waiting = 0
-    const work = async () => {
-      waiting += 1
-      if (waiting === 2) both.open()
-      await both.opened
-    }
-    clock.at(START_MS + 10, work)
-    clock.at(START_MS + 10, work)
-    await clock.advanceBy(10)
-    expect(waiting).toBe(2)
-  })
-
-  test('that is due already runs when the caller is done, frozen or not', async () => {
-    const clock = frozenClock()
-    const seen: string[] = []
-    clock.at(START_MS - 5, () => seen.push('overdue'))
-    clock.at(START_MS, () => seen.push('due'))
-    expect(seen).toEqual([])
-    await Promise.resolve()
-    expect(seen).toEqual(['overdue', 'due'])
   })
 
   test('runs by itself when the real time is there', () => {
@@ -197,45 +145,6 @@ describe('a job', () => {
     await clock.advanceBy(10)
     expect(errors).toEqual(['thrown', 'rejected'])
     expect(seen).toEqual(['after'])
-  })
-})
-
-describe('a job that is cancelled', () => {
-  test('does not run, and is not what is next', async () => {
-    const clock = frozenClock()
-    const work = vi.fn()
-    const { cancel, atMs } = clock.at(START_MS + 10, work)
-    clock.at(START_MS + 20, () => {})
-    expect(atMs).toBe(START_MS + 10)
-    cancel()
-    cancel()
-    expect(clock.nextAt()).toBe(START_MS + 20)
-    expect(await clock.advanceBy(20)).toMatchObject({ timers: 1 })
-    expect(work).not.toHaveBeenCalled()
-  })
-
-  test('by another of the same moment does not run either', async () => {
-    const clock = frozenClock()
-    const work = vi.fn()
-    clock.at(START_MS + 10, () => second.cancel())
-    const second = clock.at(START_MS + 10, work)
-    expect(await clock.advanceBy(10)).toMatchObject({ timers: 1 })
-    expect(work).not.toHaveBeenCalled()
-  })
-
-  test('when it has begun goes on', async () => {
-    const clock = frozenClock()
-    const hold = barrier()
-    const done = vi.fn()
-    const job = clock.at(START_MS, async () => {
-      await hold.opened
-      done()
-    })
-    await Promise.resolve()
-    job.cancel()
-    hold.open()
-    await clock.idle()
-    expect(done).toHaveBeenCalledTimes(1)
   })
 })
 
@@ -316,17 +225,6 @@ describe('an advance', () => {
     expect(await advance).toMatchObject({ toMs: START_MS + 5000 })
     expect(seen).toEqual([1000])
     expect(clock.now()).toBe(START_MS + 5000)
-  })
-
-  test('to the next job goes through all of that moment', async () => {
-    const clock = frozenClock()
-    const work = vi.fn()
-    clock.at(START_MS + 10, work)
-    clock.at(START_MS + 10, work)
-    clock.at(START_MS + 11, work)
-    expect(await clock.advanceToNext()).toEqual({ fromMs: START_MS, toMs: START_MS + 10, timers: 2 })
-    expect(await clock.advanceToNext()).toEqual({ fromMs: START_MS + 10, toMs: START_MS + 11, timers: 1 })
-    expect(await clock.advanceToNext()).toEqual({ fromMs: START_MS + 11, toMs: START_MS + 11, timers: 0 })
   })
 
   test('during which time is frozen or let run ends at its target', async () => {
@@ -413,15 +311,6 @@ describe('after a restart', () => {
     await clock.advanceBy(1000)
     expect(clock.now()).toBe(START_MS + 1000)
   })
-
-  test('without a start it runs with the real time', () => {
-    const clock = frozenClock()
-    const before = Date.now()
-    clock.restart()
-    expect(clock.isFrozen).toBe(false)
-    expect(clock.now()).toBeGreaterThanOrEqual(before)
-    expect(clock.now()).toBeLessThanOrEqual(Date.now())
-  })
 })
 
 describe('when it is closed', () => {
@@ -437,14 +326,6 @@ describe('when it is closed', () => {
     await clock.advanceBy(1000)
     await clock.idle()
     expect(work).not.toHaveBeenCalled()
-  })
-
-  test('what is under way is not waited for', async () => {
-    const clock = frozenClock()
-    void clock.during(() => new Promise(() => {}))
-    clock.close()
-    await clock.idle()
-    await clock.advanceBy(10)
   })
 })
 

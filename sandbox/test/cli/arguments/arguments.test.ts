@@ -50,10 +50,6 @@ describe('the values of a command line', () => {
   ])('are read from %j', (argv, expected) => {
     expect(valuesOf(...argv)).toMatchObject(expected)
   })
-
-  test('leave the words that are no options, and all after --', () => {
-    expect(parse(['a', '--freeze', '-', '--', '--port'], command).words).toEqual(['a', '-', '--port'])
-  })
 })
 
 describe('an invalid command line', () => {
@@ -84,23 +80,5 @@ describe('an invalid command line', () => {
     [['a', 'b', 'c d'], 'serve takes only KIND FILE, not "c d" too. Quote a value that contains spaces.'],
   ])('has the wrong words: %j', async (words, message) => {
     expect(await cliRefusalOf(() => checkWords(words, command))).toEqual({ exitCode: 2, message })
-  })
-
-  test('has an argument though the command takes none', async () => {
-    const { args: _, ...bare } = command
-    expect(await cliRefusalOf(() => checkWords(['x'], bare))).toEqual({
-      exitCode: 2,
-      message: 'serve takes options only, not "x".',
-    })
-  })
-})
-
-describe('a valid command line', () => {
-  test.each([[['a']], [['a', 'b']]])('may have the arguments %j', (words) => {
-    checkWords(words, command)
-  })
-
-  test('may have any number of arguments if the last one is repeatable', () => {
-    checkWords(['a', 'b', 'c'], { ...command, args: [{ name: 'ID', says: 'ids', rest: true }] })
   })
 })

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { didYouMean } from '../../../cli/arguments/did-you-mean.js'
 import { nearestName } from '../../../lib/nearest-name.js'
@@ -22,28 +21,6 @@ describe('the nearest name', () => {
   test.each(['', 'x', 'frobnicate', 'sand', 'listeners'])('to %j is none', (word) => {
     expect(nearestName(word, NAMES)).toBeUndefined()
   })
-
-  test('is the text itself if that is a name', () => {
-    fc.assert(
-      fc.property(fc.constantFrom(...NAMES), (name) => {
-        expect(nearestName(name, NAMES)).toBe(name)
-      }),
-    )
-  })
-
-  test('is found if one letter of it is missing', () => {
-    fc.assert(
-      fc.property(fc.constantFrom(...NAMES), fc.nat(), (name, at) => {
-        const index = at % name.length
-        expect(nearestName(name.slice(0, index) + name.slice(index + 1), NAMES)).toBe(name)
-      }),
-    )
-  })
-})
-
-test('"did you mean" is asked only if there is a nearest name', () => {
-  expect(didYouMean('--porr', ['--port'])).toBe(' Did you mean --port?')
-  expect(didYouMean('--frobnicate', ['--port'])).toBe('')
 })
 
 test.each([

@@ -1,6 +1,4 @@
-import { writeFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../../../../test/support/free-port.js'
 import { SANDBOX_FILE } from '../../../cli/client/find-sandbox.js'
@@ -39,13 +37,6 @@ describe('a command that needs a sandbox', () => {
     })
   })
 
-  test('reports that --sandbox none was given', async () => {
-    expect(await run(['status', '--sandbox', 'none'])).toMatchObject({
-      code: 3,
-      stderr: 'This command needs a running sandbox, and TIX_SANDBOX_URL or --sandbox is none.\n',
-    })
-  })
-
   test.each<[string, RequestListener, RegExp]>([
     ['a page', answering('<html>'), /it answers 200 to GET \/_sandbox/],
     ['nothing of the kind', answering('', 404), /it answers 404 to GET \/_sandbox/],
@@ -61,12 +52,6 @@ describe('a command that needs a sandbox', () => {
     expect(code).toBe(3)
     expect(stderr).toContain(`Something other than a sandbox is at ${url} (--sandbox): `)
     expect(stderr).toMatch(message)
-  })
-
-  test('reports another server that closes the connection', async () => {
-    const { code, stderr, url } = await against((request) => request.socket.destroy(), 'status')
-    expect(code).toBe(3)
-    expect(stderr).toBe(`There is no sandbox at ${url} (--sandbox): ECONNRESET.\n`)
   })
 
   test.each([
@@ -105,25 +90,6 @@ describe('a command that needs a sandbox', () => {
     const { url } = await listening(failing(() => stopped.abort()))
     const argv = ['advance', '72h', '--sandbox', new URL(url).origin]
     expect((await run(argv, { signal: stopped.signal })).code).toBe(130)
-  })
-
-  test('takes a URL with a slash at its end', async () => {
-    const { url } = await sandbox()
-    expect((await run(['status', '--sandbox', `${url}/`])).code).toBe(0)
-  })
-
-  test.each(['nothing', 'something else'])('ignores a stale file if %s is there', async (what) => {
-    const cwd = emptyFolder()
-    const stale =
-      what === 'nothing'
-        ? `http://127.0.0.1:${await freePort()}`
-        : new URL((await listening(answering('<html>'))).url).origin
-    writeFileSync(join(cwd, SANDBOX_FILE), JSON.stringify({ url: stale }))
-    const { code, stderr } = await run(['clock'], { cwd, env: { TIX_SANDBOX_URL: '' } })
-    // Unless one runs on the default port of this machine.
-    if (code === 3)
-      expect(stderr).toContain(`${stale} (${SANDBOX_FILE}) or http://127.0.0.1:4010 (the default port)`)
-    else expect(code).toBe(0)
   })
 
   test('speaks with a sandbox on a port that fetch refuses', async () => {

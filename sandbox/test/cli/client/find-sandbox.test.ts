@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { announce, candidates, SANDBOX_FILE } from '../../../cli/client/find-sandbox.js'
+import { candidates, SANDBOX_FILE } from '../../../cli/client/find-sandbox.js'
 import type { Io } from '../../../cli/io.js'
 import { cliRefusalOf } from '../../support/cli-refusal.js'
 import { emptyFolder } from '../../support/cli-sandbox.js'
@@ -56,18 +56,6 @@ describe('a sandbox is looked for', () => {
     ])
   })
 
-  test('then where the file of a folder above it says', async () => {
-    const io = around({ file: '{"url":"http://127.0.0.1:1"}' })
-    const below = join(io.cwd(), 'packages', 'shop')
-    mkdirSync(below, { recursive: true })
-    writeFileSync(join(below, SANDBOX_FILE), '{"url":"http://127.0.0.1:2"}')
-    expect(await candidates(undefined, { ...io, cwd: () => below })).toEqual([
-      { url: 'http://127.0.0.1:2', source: SANDBOX_FILE, isFromFile: true },
-      { url: 'http://127.0.0.1:1', source: join(io.cwd(), SANDBOX_FILE), isFromFile: true },
-      DEFAULT,
-    ])
-  })
-
   test.each([
     ['is not there', undefined],
     ['is no JSON', '{"url"'],
@@ -90,17 +78,5 @@ describe('a sandbox is looked for', () => {
       message:
         'TIX_SANDBOX_URL "127.0.0.1:4010" is not an http or https URL. Did you mean http://127.0.0.1:4010?',
     })
-  })
-})
-
-describe('the file of a sandbox', () => {
-  test('takes the place of a stale one, and is taken away', async () => {
-    const io = around({ file: '{"url":"http://127.0.0.1:1"}' })
-    const path = join(io.cwd(), SANDBOX_FILE)
-    const withdraw = await announce('http://127.0.0.1:2', io)
-    expect(readFileSync(path, 'utf8')).toBe('{"url":"http://127.0.0.1:2"}\n')
-    await withdraw()
-    expect(existsSync(path)).toBe(false)
-    await withdraw()
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { folded, line, table, widthOf } from '../../../cli/terminal/layout.js'
+import { folded, table, widthOf } from '../../../cli/terminal/layout.js'
 
 const green = (text: string): string => `\u001b[32m${text}\u001b[39m`
 
@@ -32,20 +32,6 @@ describe('a table', () => {
   ])('drops columns in their order in a width of %i', (width, heads) => {
     expect(table(columns, rows, width)[0]).toBe(heads)
   })
-
-  test('without rows has its heads alone', () => {
-    expect(table(columns, [], 80)).toHaveLength(1)
-  })
-})
-
-test('a line drops its pieces in their order', () => {
-  const pieces = [{ text: 'one' }, { text: green('two'), drop: 2 }, { text: 'three', drop: 1 }]
-  expect([13, 12, 8, 1].map((width) => line(pieces, width))).toEqual([
-    `one ${green('two')} three`,
-    'one three',
-    'one',
-    'one',
-  ])
 })
 
 describe('a text', () => {

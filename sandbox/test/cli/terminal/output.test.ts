@@ -43,12 +43,6 @@ describe('colours', () => {
     expect(said.stdout.includes(ESCAPE)).toBe(expected)
     expect(said.stderr.includes(ESCAPE)).toBe(expected)
   })
-
-  test('are never in JSON', () => {
-    const { out, said } = outputs({ json: true, color: true })
-    out.print({ text: out.colors.red('x') }, '')
-    expect(said.stdout).toBe('{"text":"x"}\n')
-  })
 })
 
 describe('output', () => {
@@ -69,14 +63,6 @@ describe('output', () => {
     out.print(record, '')
     for (const character of ['\u001b', '\u009b', '\u007f']) expect(said.stdout).not.toContain(character)
     expect(JSON.parse(said.stdout)).toEqual(record)
-  })
-
-  test('of a failure does nothing to the terminal either', () => {
-    const { out, said } = outputs({ color: false })
-    out.fail('a\u001b[2Jb')
-    out.warn('c\u0007d')
-    out.note('e\u009bf')
-    expect(said.stderr).toBe('a\ufffd[2Jb\nc\ufffdd\ne\ufffdf\n')
   })
 
   test('as a note, a warning or a failure goes to stderr', () => {
@@ -124,12 +110,6 @@ describe('a hint', () => {
     out.fail(hint)
     expect(said.stderr).toBe(`${expected}\n`.repeat(3))
     expect(out.program).toBe(program)
-  })
-
-  test('and the name of the package is no command', () => {
-    const { said, out } = outputs({}, { env: { npm_command: 'exec' } })
-    out.fail('This is a bug in tix-webhooks: x')
-    expect(said.stderr).toBe('This is a bug in tix-webhooks: x\n')
   })
 })
 

@@ -55,42 +55,6 @@ test('[N77] the length is kept in the offset of the new doors, whatever these ar
   )
 })
 
-test('[N80] the tickets stay valid: sold, gross and tiers are as before', () => {
-  const { account, publish, order } = ticketing()
-  const event = publish()
-  order(event, 2)
-  account.rescheduleEvent(event.id, { doors_at: '2026-08-01T22:00Z' })
-  expect(account.retrieveWithTickets(event.id)).toMatchObject({
-    sold: 2,
-    gross_cents: 5000,
-    tickets: event.tickets,
-  })
-})
-
-test('[N88] it is past at its new end, not at the one before', async () => {
-  const service = ticketing()
-  const { account, clock } = service
-  const { id, ends_at } = service.publish()
-  account.rescheduleEvent(id, { doors_at: '2026-08-01T22:00Z' })
-  await clock.advanceTo(Date.parse(ends_at))
-  expect(account.retrieveEvent(id).status).toBe('on_sale')
-  await clock.advanceTo(Date.parse('2026-08-02T02:00Z'))
-  expect(account.retrieveEvent(id).status).toBe('past')
-})
-
-test('a change and its reversal are sent as two changes', () => {
-  const { account, publish, emitted } = ticketing()
-  const { id, doors_at } = publish()
-  account.rescheduleEvent(id, { doors_at: '2026-08-01T22:00Z' })
-  account.rescheduleEvent(id, { doors_at })
-  expect(account.retrieveEvent(id).doors_at).toBe(doors_at)
-  expect(emitted.map(({ kind }) => kind)).toEqual([
-    'event.published',
-    'event.rescheduled',
-    'event.rescheduled',
-  ])
-})
-
 test.each<[string, unknown, RefusalCode, string | undefined]>([
   ['[N77] no doors', {}, 'parameter_missing', 'doors_at'],
   ['[N10] no body', undefined, 'parameter_invalid', undefined],

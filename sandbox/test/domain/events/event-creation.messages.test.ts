@@ -31,23 +31,6 @@ describe('a message', () => {
     expect(thrownRefusal(() => create(differences)).message).toBe(says)
   })
 
-  test('lists what there is, where nothing is near', () => {
-    expect(thrownRefusal(() => create({ colour: 1 })).message).toContain(
-      'there are title, venue_id, venue, doors_at',
-    )
-    expect(thrownRefusal(() => create(tiers({ size: 1 }))).message).toContain(
-      'there are name, price_cents, quantity',
-    )
-  })
-
-  test('[N15] begins with the misspelt field because of which another one is missing', () => {
-    const { problems } = thrownRefusal(() => create({ title: undefined, Title: 'x' }))
-    expect(problems.map(({ code, param }) => [code, param])).toEqual([
-      ['parameter_unknown', 'Title'],
-      ['parameter_missing', 'title'],
-    ])
-  })
-
   test('quotes no more than 60 characters of anything', () => {
     const long = 'x'.repeat(100_000)
     const { problems } = thrownRefusal(() =>

@@ -164,15 +164,6 @@ describe('create refuses', () => {
     expect(emitted).toEqual([])
   })
 
-  test.each([undefined, null, [], 'text', 7])('[N10] a body that is %j', (whole) => {
-    const { code, param, message } = thrownRefusal(() => account.createEvent(whole))
-    expect([code, param, message]).toEqual([
-      'parameter_invalid',
-      undefined,
-      'The body must be a JSON object.',
-    ])
-  })
-
   test('[N56] 101 tiers, and takes 100', () => {
     const many = (count: number) =>
       tiers(...Array.from({ length: count }, (_, index) => ({ name: `T${index}` })))
@@ -190,14 +181,6 @@ describe('create refuses', () => {
       'parameter_invalid tickets[0].price_cents',
       'parameter_missing venue_id',
       'parameter_unknown tickets[0].size',
-    ])
-  })
-
-  test('[N15] an unknown venue together with contradictory dates, both reported', () => {
-    const { problems } = thrownRefusal(() => create({ venue_id: 'ven_none', ends_at: '2026-01-01T00:00Z' }))
-    expect(problems.map(({ code, param }) => [code, param])).toEqual([
-      ['resource_missing', 'venue_id'],
-      ['ends_at_before_doors_at', 'ends_at'],
     ])
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DAY_MS, HOUR_MS, START, thrownRefusal, ticketing } from '../../support/ticketing.js'
+import { DAY_MS, HOUR_MS, START, ticketing } from '../../support/ticketing.js'
 
 const START_MS = Date.parse(START)
 const onSaleAt = (ms: number): { on_sale_at: string } => ({
@@ -19,15 +19,6 @@ test('[S45] [S39] an event goes live at its on_sale_at, at that very moment, and
   expect(emitted).toEqual([{ kind: 'event.published', data: { event } }])
 })
 
-test('[N52] without an offset it is in UTC', async () => {
-  const { account, clock, create } = ticketing()
-  const { id } = create({ on_sale_at: '2026-06-02T00:00' })
-  await clock.advanceTo(Date.parse('2026-06-02T00:00Z') - 1)
-  expect(account.retrieveEvent(id).status).toBe('draft')
-  await clock.advanceBy(1)
-  expect(account.retrieveEvent(id).status).toBe('on_sale')
-})
-
 test.each([0, -1, -DAY_MS])(
   '[N67] %d ms from now it is still a draft in the answer, and live at the next tick',
   async (ms) => {
@@ -38,14 +29,6 @@ test.each([0, -1, -DAY_MS])(
     expect(emitted.map(({ kind }) => kind)).toEqual(['event.published'])
   },
 )
-
-test('[N67] it is live too when it is read before that tick, and still sent once', async () => {
-  const { account, clock, create, emitted } = ticketing()
-  const { id } = create(onSaleAt(-1))
-  expect(account.retrieveEvent(id).status).toBe('on_sale')
-  await clock.idle()
-  expect(emitted).toHaveLength(1)
-})
 
 test.each(['publishEvent', 'cancelEvent'] as const)('[N92] %s by hand takes it away', async (operation) => {
   const { account, clock, create, emitted } = ticketing()
@@ -82,42 +65,6 @@ test('[N87] where the event is over by then, it stays a draft', async () => {
   expect(account.retrieveEvent(id).status).toBe('draft')
   expect(emitted).toEqual([])
   expect(clock.nextAt()).toBeUndefined()
-})
-
-test('[N87] a draft that is over is published no more, until it is rescheduled', async () => {
-  const { account, clock, create } = ticketing()
-  const { id, ends_at } = create()
-  await clock.advanceTo(Date.parse(ends_at))
-  const { code, message } = thrownRefusal(() => account.publishEvent(id))
-  expect(code).toBe('event_ended')
-  expect(message).toContain('reschedule it first')
-  account.rescheduleEvent(id, { doors_at: '2026-12-01T19:00Z' })
-  expect(account.publishEvent(id).status).toBe('on_sale')
-})
-
-test('a reschedule does not pull the end before the go-live', () => {
-  const { account, create } = ticketing()
-  const { id } = create(onSaleAt(20 * DAY_MS))
-  const earlier = thrownRefusal(() => account.rescheduleEvent(id, { doors_at: '2026-06-10T19:00Z' }))
-  expect([earlier.code, earlier.param]).toEqual(['on_sale_after_end', 'doors_at'])
-  expect(earlier.message).toContain('Change on_sale_at first')
-  const ends_at = '2026-06-20T19:00Z'
-  const sooner = thrownRefusal(() => account.rescheduleEvent(id, { doors_at: '2026-06-10T19:00Z', ends_at }))
-  expect([sooner.code, sooner.param]).toEqual(['on_sale_after_end', 'ends_at'])
-})
-
-test('many events go live each at its own moment, in their order', async () => {
-  const { clock, create, emitted } = ticketing()
-  const titles = ['c', 'a', 'b']
-  for (const title of titles)
-    create({ title, ...onSaleAt(titles.indexOf(title) === 0 ? 3000 : title === 'a' ? 1000 : 2000) })
-  await clock.advanceBy(5000)
-  const told = emitted.map(({ data }) => ('event' in data ? [data.event.title, data.event.updated_at] : []))
-  expect(told).toEqual([
-    ['a', '2026-06-01T10:00:01.000Z'],
-    ['b', '2026-06-01T10:00:02.000Z'],
-    ['c', '2026-06-01T10:00:03.000Z'],
-  ])
 })
 
 test('an event never has more than one timer', () => {

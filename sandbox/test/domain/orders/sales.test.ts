@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RefusalCode } from '../../../domain/refusal.js'
 import { orderResult } from '../../../domain/resources.js'
-import { apiRefusalOf, PUBLIC_URL, thrownRefusal, ticketing, tierId } from '../../support/ticketing.js'
+import { apiRefusalOf, PUBLIC_URL, ticketing, tierId } from '../../support/ticketing.js'
 
 interface Snapshot {
   events: { orders: [string, string, number, number, number, boolean][] }[]
@@ -66,20 +66,6 @@ describe('an order', () => {
       updated_at: '2026-06-01T10:00:01.000Z',
     })
     expect(account.cancelEvent(event.id)).toMatchObject(sums)
-  })
-
-  test('[N54] is of a buyer of its own', () => {
-    const { publish, order } = ticketing()
-    const [one, other] = [publish(), publish()]
-    const emails = [order(one, 1), order(other, 1), order(one, 1)].map((result) => result.order.buyer_email)
-    expect(emails).toEqual(['buyer1@example.com', 'buyer2@example.com', 'buyer3@example.com'])
-  })
-
-  test('[S29] may be free', () => {
-    const { publish, order, account } = ticketing()
-    const event = publish({ tickets: [{ name: 'Free', price_cents: 0, quantity: 2 }] })
-    expect(order(event, 2).order.total_cents).toBe(0)
-    expect(account.retrieveEvent(event.id)).toMatchObject({ status: 'sold_out', gross_cents: 0 })
   })
 
   test('[N56] [N81] may be of 1000 tickets, whose ids all differ', () => {
@@ -150,18 +136,5 @@ describe('an order is refused', () => {
     ])
     expect([account.snapshot(), account.counts()]).toEqual(before)
     expect(emitted).toEqual([])
-  })
-
-  test('[N89] and it is said how many are left', () => {
-    const service = ticketing()
-    const sold = service.publish()
-    service.order(sold, 2)
-    expect(thrownRefusal(() => service.order(sold, 2)).message).toBe(
-      'The tier "GA" has 1 left of 3, and the order is for 2: order fewer.',
-    )
-    service.order(sold, 1)
-    expect(thrownRefusal(() => service.order(sold, 1)).message).toBe(
-      'The tier "GA" has 0 left of 3, and the order is for 1: choose another tier.',
-    )
   })
 })

@@ -3,7 +3,6 @@ import MarkdownIt from 'markdown-it'
 import { describe, expect, test } from 'vitest'
 import { runs } from '../../../../test/support/runs.js'
 import { sanitizeMarkdown } from '../../../domain/text/sanitize-markdown.js'
-import { ticketing } from '../../support/ticketing.js'
 
 describe('sanitized Markdown', () => {
   test.each([
@@ -103,12 +102,6 @@ describe('sanitized Markdown', () => {
     ['> [a](javascript:x)\n> and [b](data:y)', '> [a](#)\n> and [b](#)'],
   ])('[N43] has no target that runs: %j becomes %j', (markdown, sanitized) => {
     expect(sanitizeMarkdown(markdown)).toBe(sanitized)
-  })
-
-  test('[S14] [S64] is what an event shows', () => {
-    const { create } = ticketing()
-    expect(create({ description_md: 'a <b>b</b> [c](javascript:d)' }).description_md).toBe('a b [c](#)')
-    expect(create({ description_md: '<p></p>' }).description_md).toBe('')
   })
 })
 
@@ -259,11 +252,4 @@ test('[N43] what has no < and no colon stays as it is', { tags: ['slow'] }, () =
       expect(sanitizeMarkdown(plain)).toBe(plain)
     }),
   )
-})
-
-test('what was written to get through many times is written as text', { tags: ['slow'] }, () => {
-  for (const open of ['<', '<<b>', '<div>\n```\n\n']) {
-    const sanitized = sanitizeMarkdown(open.repeat(200) + 'b>'.repeat(200))
-    expect(faultsIn(sanitized)).toEqual([])
-  }
 })

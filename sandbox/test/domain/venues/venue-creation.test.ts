@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { RefusalCode } from '../../../domain/refusal.js'
 import { venueObject } from '../../../domain/resources.js'
-import { apiRefusalOf, START, thrownRefusal, ticketing } from '../../support/ticketing.js'
+import { apiRefusalOf, START, ticketing } from '../../support/ticketing.js'
 
 test('[S36] [S59] [S35] [N41] a venue that is sent with an event is created, and listed', () => {
   const { account, create } = ticketing()
@@ -21,20 +21,6 @@ test('[S36] [S59] [S35] [N41] a venue that is sent with an event is created, and
     },
   ])
   expect(venueObject.parse(data[0])).toEqual(data[0])
-})
-
-test('[N41] a venue needs no more than its name, and is then in UTC', () => {
-  const { account } = ticketing()
-  expect(account.createVenue({ name: 'Barn' })).toMatchObject({ timezone: 'UTC', capacity: null, city: null })
-  const whole = {
-    name: 'Hall',
-    address: 'Quay 1',
-    city: 'Cork',
-    country: 'Ireland',
-    timezone: 'Europe/Dublin',
-    capacity: 1,
-  }
-  expect(account.createVenue(whole)).toMatchObject(whole)
 })
 
 test.each<[string, unknown, RefusalCode, string]>([
@@ -73,19 +59,3 @@ test.each(['UTC', 'Europe/Lisbon', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5'
     expect(ticketing().account.createVenue({ name: 'Barn', timezone }).timezone).toBe(timezone)
   },
 )
-
-test('no venue is created if its event is refused', () => {
-  const { account, create } = ticketing()
-  const dates = { doors_at: '2026-07-01T19:00Z', ends_at: '2026-07-01T18:00Z' }
-  expect(thrownRefusal(() => create({ venue_id: undefined, venue: { name: 'Barn' }, ...dates })).code).toBe(
-    'ends_at_before_doors_at',
-  )
-  expect(account.counts().venues).toBe(3)
-})
-
-test('a change of a listed venue does not change the account', () => {
-  const { account } = ticketing()
-  const [venue] = account.listVenues({}).data
-  Object.assign(venue ?? {}, { name: 'Changed' })
-  expect(account.listVenues({}).data[0]?.name).not.toBe('Changed')
-})

@@ -58,36 +58,6 @@ describe('a receiver in this process', () => {
     expect(isTheirTurn).toBe(true)
   })
 
-  test('may answer at once, and without a body', async () => {
-    expect(await send(() => new Response(null, { status: 204 }))).toMatchObject({
-      response: { status: 204, body: '', truncated: false },
-    })
-  })
-
-  test.each(['chunked', 'slow'] as const)('is given a body that comes in pieces: %s', async (transport) => {
-    const pieces: string[] = []
-    const startMs = performance.now()
-    await send(
-      async (request) => {
-        for await (const piece of request.body ?? []) pieces.push(Buffer.from(piece).toString())
-        return new Response(null)
-      },
-      { transport },
-    )
-    expect(pieces).toEqual(['{"s', 'ome', '":"', 'bod', 'y"}'])
-    if (transport === 'slow') expect(performance.now() - startMs).toBeGreaterThan(70)
-  })
-
-  test('is given a body that comes byte by byte', async () => {
-    const sizes: number[] = []
-    const deliver: Deliver = async (request) => {
-      for await (const piece of request.body ?? []) sizes.push(piece.length)
-      return new Response(null)
-    }
-    await send(deliver, { transport: 'tiny-chunks', body: Buffer.from('€uro') })
-    expect(sizes).toEqual([1, 1, 1, 1, 1, 1])
-  })
-
   test.each(['whole', 'chunked', 'slow'] as const)('may be given an empty body: %s', async (transport) => {
     const bodies: string[] = []
     const deliver: Deliver = async (request) => {
@@ -175,9 +145,4 @@ describe('a receiver in this process fails where', () => {
     await new Promise((resolve) => setImmediate(resolve))
     expect(cancelled).toBe(true)
   })
-})
-
-test('a time of 0 is without end', async () => {
-  const late: Deliver = () => new Promise((resolve) => setTimeout(() => resolve(new Response('late')), 50))
-  expect(await send(late, { timeoutMs: 0 })).toMatchObject({ response: { body: 'late' } })
 })

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import type { SendResult } from '../../../engine/network/send.js'
-import type { DeliveryFilter } from '../../../engine/record/delivery-filter.js'
 import { DeliveryLog } from '../../../engine/record/delivery-log.js'
 import { listDeliveries } from '../../../engine/record/delivery-queries.js'
 import { LIMITS } from '../../../engine/record/limits.js'
@@ -217,35 +216,6 @@ describe('the log', () => {
     }
     const numbers = tracked.delivery.attempts.map(({ number }) => number)
     expect(numbers).toEqual(Array.from({ length: 100 }, (_, index) => index + 51))
-  })
-
-  test('lists the newest first, by what is asked for', () => {
-    const log = new DeliveryLog()
-    const statuses = ['pending', 'failed', 'delivered', 'failed'] as const
-    for (const [index, status] of statuses.entries()) log.add(delivery(index, status), 1)
-    const ids = (filter?: DeliveryFilter) => listDeliveries(log, filter).map(({ id }) => id)
-    expect(ids()).toEqual(['dlv_3', 'dlv_2', 'dlv_1', 'dlv_0'])
-    expect(ids({ status: 'failed' })).toEqual(['dlv_3', 'dlv_1'])
-    expect(ids({ status: 'failed', limit: 1 })).toEqual(['dlv_3'])
-    expect(ids({ limit: 0 })).toEqual([])
-    expect(ids({ type: 'b' })).toEqual([])
-    expect(ids({ type: 'a' })).toHaveLength(4)
-    expect(ids({ endpointId: 'we_2' })).toEqual([])
-  })
-
-  test('gives views that never change: a change puts another in their place', () => {
-    const log = new DeliveryLog()
-    const tracked = log.add(delivery(1), 1)
-    const before = tracked.delivery
-    log.addAttempt(tracked, attempt(1, 'att_1'))
-    log.change(tracked, { status: 'failed', reason: 'it failed', nextAtMs: undefined })
-    expect(before).toEqual(delivery(1))
-    expect(log.get('dlv_1')?.delivery).toMatchObject({
-      status: 'failed',
-      reason: 'it failed',
-      attempts: [{}],
-    })
-    expect(log.get('dlv_1')?.delivery).not.toHaveProperty('nextAtMs')
   })
 })
 

@@ -38,7 +38,7 @@ async function someOfEverything() {
 }
 
 describe('a snapshot', () => {
-  test('is plain JSON, from which another engine has the same, and gives the same', async () => {
+  test('[N116] is plain JSON, from which another engine has the same, and gives the same', async () => {
     const { engine, make } = await someOfEverything()
     const snapshot = engine.snapshot()
     expect(json(snapshot)).toEqual(snapshot)
@@ -53,23 +53,6 @@ describe('a snapshot', () => {
     expect(other.deliveries()).toEqual(engine.deliveries())
     expect(other.endpoints()).toEqual(engine.endpoints())
     expect(other.counts()).toEqual(counts)
-  })
-
-  test('does not change with what happens after it', async () => {
-    const { engine, clock } = await someOfEverything()
-    const snapshot = engine.snapshot()
-    const copy = json(snapshot)
-    await clock.advanceBy(72 * HOUR_MS)
-    engine.reset()
-    expect(snapshot).toEqual(copy)
-  })
-
-  test('says each message once, however many endpoints it goes to', () => {
-    const { engine, publish } = engineFixture({
-      endpoints: [{ url: 'http://localhost/a' }, { url: 'http://localhost/b' }],
-    })
-    publish()
-    expect(engine.snapshot()).toMatchObject({ messages: [{}], deliveries: [{}, {}] })
   })
 })
 
@@ -249,36 +232,6 @@ describe('what is no snapshot is refused, and changes nothing:', () => {
 })
 
 describe('a reset', () => {
-  test('forgets everything, and gives the same ids as at the beginning', async () => {
-    const { engine, clock, publish, received, endpointId } = engineFixture({ answer: () => 500 })
-    const id = publish()
-    await clock.idle()
-    const attemptId = engine.delivery(id)?.attempts[0]?.id
-    engine.reset()
-    expect(clock.nextAt()).toBeUndefined()
-    expect(engine.deliveries()).toEqual([])
-    expect(engine.endpoints()).toEqual([])
-    expect(engine.delivery(id)).toBeUndefined()
-    await clock.advanceBy(72 * HOUR_MS)
-    expect(received).toHaveLength(1)
-    expect(engine.createEndpoint({ url: 'http://localhost:3000/hooks' }).id).toBe(endpointId)
-    expect(publish()).toBe(id)
-    await clock.idle()
-    expect(engine.delivery(id)?.attempts[0]?.id).toBe(attemptId)
-  })
-
-  test('may keep the endpoints, whose ids are not given again', async () => {
-    const { engine, publish, clock } = engineFixture()
-    const before = engine.endpoints()
-    publish()
-    await clock.idle()
-    engine.reset({ keepEndpoints: true })
-    expect(engine.endpoints()).toEqual(before)
-    expect(engine.deliveries()).toEqual([])
-    expect(engine.createEndpoint({ url: 'http://localhost/' }).id).not.toBe(before[0]?.id)
-    expect(engine.endpoints()).toHaveLength(2)
-  })
-
   test.each([false, true])(
     'drops the answers of what is under way, and sends nothing that waited for its turn',
     async (keepEndpoints) => {

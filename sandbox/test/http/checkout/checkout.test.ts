@@ -119,15 +119,6 @@ describe('what cannot be bought', () => {
     expect(await sandbox.reload()).toMatchObject({ sold: 0 })
   })
 
-  test('is not bought with anything but the form', async () => {
-    const sandbox = await engineFixture()
-    await sandbox.publish()
-    const json = await sandbox.call('POST', `/e/${sandbox.event.slug}`, { body: { tier: 'x' } })
-    expect([json.status, json.code]).toEqual([415, 'unsupported_media_type'])
-    const large = await sandbox.buy({ tier: 'x'.repeat(1024 * 1024) })
-    expect([large.status, large.code]).toEqual([413, 'body_too_large'])
-  })
-
   test('[N139] is not bought from a page of another origin', async () => {
     const sandbox = await engineFixture()
     await sandbox.publish()

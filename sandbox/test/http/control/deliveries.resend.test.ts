@@ -49,17 +49,6 @@ describe('a resend', () => {
     expect(sandbox.sent).toHaveLength(1)
   })
 
-  test('of an unknown delivery is answered 404', async () => {
-    expect(told(await controlFixture().post('/deliveries/dlv_none/resend'))).toEqual([
-      404,
-      'resource_missing',
-    ])
-    expect(told(await controlFixture().call('GET', '/_sandbox/deliveries/dlv_none'))).toEqual([
-      404,
-      'resource_missing',
-    ])
-  })
-
   test('to an endpoint that is gone is refused: there is nothing to sign with', async () => {
     const sandbox = controlFixture()
     await sandbox.trigger()

@@ -64,13 +64,6 @@ test.each([
   expect(await get()).toEqual({ data: [] })
 })
 
-test('the refusal of an unknown kind lists the known ones', async () => {
-  const answer = await stage().create({ events: ['order.create'] })
-  expect(answer.text).toContain(
-    'order.created, event.published, event.cancelled, event.rescheduled, order.*, event.*, *',
-  )
-})
-
 test('a secret that is refused is not repeated', async () => {
   for (const secret of ['', ' hunter2 ', `hunter2${'x'.repeat(5000)}`]) {
     const answer = await stage().create({ secret })
@@ -121,11 +114,4 @@ test('DELETE removes it, once', async () => {
   expect([answer.status, answer.text]).toEqual([204, ''])
   expect(await get()).toEqual({ data: [] })
   expect(told(await remove(id))).toEqual([404, 'resource_missing'])
-})
-
-test('an unknown endpoint is answered 404', async () => {
-  const { call, patch, rotate } = stage()
-  expect(told(await call('GET', '/_sandbox/endpoints/we_none'))).toEqual([404, 'resource_missing'])
-  expect(told(await patch('we_none', { enabled: true }))).toEqual([404, 'resource_missing'])
-  expect(told(await rotate('we_none'))).toEqual([404, 'resource_missing'])
 })

@@ -52,14 +52,6 @@ test('sends the state on connect, and when it has changed', async () => {
   expect((await stream.next()).data).toMatchObject({ endpoints: [{ url: 'http://127.0.0.1:3000/' }] })
 })
 
-test('is not begun by a HEAD, of which nobody would read it', async () => {
-  const { sandbox, server } = await serve()
-  const subscribe = vi.spyOn(sandbox.service, 'subscribe')
-  const answer = await fetch(`${server.url}/_sandbox/stream`, { method: 'HEAD' })
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
-  expect(subscribe).not.toHaveBeenCalled()
-})
-
 test.each([
   [
     'a request',

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { HttpError } from '../../../http/errors.js'
 import { createAuthenticator } from '../../../http/protection/authentication.js'
 
@@ -50,27 +50,6 @@ test.each([
   const fault = apiRefusalOf(`bearer ${key}`)
   expect(fault.code).toBe('api_key_invalid')
   expect(fault.headers).toEqual({ 'www-authenticate': 'Bearer' })
-})
-
-describe('where keys are listed', () => {
-  const keys = [KEY, 'sk_live_w6x7y8z9']
-
-  test.each(keys)('[N4] takes %s', (key) => {
-    expect(createAuthenticator({ keys }).authenticate(`bearer ${key}`).keyEnd).toBe(key.slice(-4))
-  })
-
-  test('[N4] [N8] refuses another one, and shows only its end', () => {
-    const fault = apiRefusalOf('bearer sk_test_secretsecret9876', { keys })
-    expect(fault.code).toBe('api_key_invalid')
-    expect(fault.message).toContain('9876')
-    expect(fault.message).not.toContain('secret')
-  })
-
-  test('refuses a list with what is no key, and does not repeat it', () => {
-    expect(() => createAuthenticator({ keys: [KEY, 'hunter2'] })).toThrow(
-      new TypeError('keys[1] is not an API key: it begins with sk_test_ or sk_live_.'),
-    )
-  })
 })
 
 test('[N7] [N8] warns once of each live key, and shows only its end', () => {

@@ -135,16 +135,6 @@ describe('a sandbox with a state file', () => {
     expect(new Set(ids).size).toBe(39)
   })
 
-  test('has its endpoint once, however often it is started', async () => {
-    for (let times = 0; times < 3; times++) {
-      const sandbox = open()
-      sandbox.account.listEvents()
-      await sandbox.trigger('event.published')
-      expect(sandbox.endpoints.list()).toHaveLength(1)
-      await sandbox.close()
-    }
-  })
-
   test('leaves no other file, and lets nobody else read the secrets in it', async () => {
     const sandbox = open()
     await sandbox.trigger('order.created')

@@ -18,13 +18,6 @@ describe('the sandbox', () => {
     expect(readFileSync(join(folder, 'notes.json'), 'utf8')).toBe('{"my":"notes"}')
   })
 
-  test('says what to do where its port is taken', async () => {
-    const { port } = await receiver()
-    const { code, stderr } = await run(['sandbox', '--port', String(port)])
-    expect(code).toBe(2)
-    expect(stderr).toMatch(new RegExp(`^Port ${port} is taken: .*--port 0`))
-  })
-
   test('says what to do where a sandbox has its port', async () => {
     const { url } = await sandbox()
     expect(await run(['sandbox', '--port', new URL(url).port])).toMatchObject({

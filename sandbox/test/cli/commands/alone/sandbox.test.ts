@@ -65,26 +65,6 @@ describe('the sandbox', () => {
     await verifySignature(sent, got?.['x-service-signature'], { secret: 'whsec_mine' })
   })
 
-  test('logs each message, delivery and attempt', async () => {
-    const { url: to } = await receiver((_, index) => (index === 0 ? 500 : 200))
-    const { session, json, run: runHere } = await sandbox(['--to', to, '--freeze', '--jitter', '0'])
-    expect(await runHere(['trigger', 'order.created', '--wait'])).toMatchObject({ code: 1 })
-    await json('advance', '5s')
-    await session.count(isEvent('attempt'), 2)
-    const [message, delivery, first, second] = session.records().slice(1)
-    expect(message).toMatchObject({ event: 'message', type: 'order.created', mode: 'test' })
-    expect(delivery).toMatchObject({ event: 'delivery', message: message?.id, status: 'pending' })
-    expect(first).toMatchObject({
-      event: 'attempt',
-      delivery: delivery?.id,
-      status: 'retrying',
-      next_at: expect.any(String),
-      attempt: { number: 1, trigger: 'auto', url: to, response: { status: 500 } },
-    })
-    expect(second).toMatchObject({ status: 'delivered', attempt: { number: 2, response: { status: 200 } } })
-    expect(JSON.stringify(session.records().slice(1))).not.toContain('whsec_')
-  })
-
   test('logs API requests and their errors, with only the end of a key', async () => {
     const { session, ready } = await sandbox()
     const headers = { authorization: 'bearer sk_test_0123456789' }
@@ -149,43 +129,6 @@ describe('the sandbox', () => {
     expect(stdout).toContain(`webhooks  ${to}  *  [we_`)
     expect(stdout.match(/TIX_SIGNING_SECRET=whsec_\S{20,}/g)).toHaveLength(1)
     expect(stdout).toContain("curl -H 'authorization: bearer sk_test_local' ")
-  })
-
-  test('takes the secret of the environment', async () => {
-    const { ready } = await sandbox(['--to', 'http://127.0.0.1:9'], {
-      env: { TIX_SIGNING_SECRET: 'whsec_env' },
-    })
-    expect(ready).toMatchObject({ endpoints: [{ secrets: ['whsec_env'] }] })
-  })
-
-  test('announces no retry of an attempt made by chaos', async () => {
-    const { url: to } = await receiver(() => 500)
-    const stopped = new AbortController()
-    const steps = [
-      { after: 'Ctrl-C', argv: ['trigger', 'order.created'] },
-      // Then chaos comes before an attempt of what is retried already.
-      { after: 'attempt 1/3', argv: ['advance', '--to', 'next'] },
-    ]
-    const argv = ['--port', '0', '--to', to, '--freeze', '--chaos', 'duplicate=1', '--retry', '1h,2h']
-    const { stdout, stderr } = await run(['sandbox', ...argv, '--jitter', '0'], {
-      cwd: emptyFolder(),
-      signal: stopped.signal,
-      onOutput({ stdout }) {
-        const [, url = ''] = /API +(\S+)\/v2/.exec(stdout) ?? []
-        if (stdout.includes(steps[0]?.after ?? 'attempt 2/3')) {
-          const next = steps.shift()
-          if (next === undefined) stopped.abort()
-          else void run([...next.argv, '--sandbox', url])
-        }
-      },
-    })
-    const lines = stdout.split('\n').filter((line) => line.includes(' <-- '))
-    expect(stderr).toBe('')
-    expect(lines.filter((line) => line.includes(' duplicate ')).length).toBeGreaterThan(1)
-    expect(lines.filter((line) => line.includes('retry'))).toEqual([
-      expect.stringMatching(/ attempt 1\/3 \d+ m?s retry in 1 h$/),
-      expect.stringMatching(/ attempt 2\/3 \d+ m?s retry in 1 h$/),
-    ])
   })
 
   test('is found by commands of its folder, while it runs', async () => {

@@ -23,13 +23,6 @@ test('a captured event is sent in a sandbox to the byte, and signed', async () =
   expect(arrivals.map(({ body }) => String(body))).toEqual([CAPTURED])
 })
 
-test('and without one', async () => {
-  const { url, arrivals } = await receiver()
-  const argv = ['trigger', 'order.created', '--event', '@captured.json', '--to', url, '--secret', 'whsec_x']
-  expect(await run(argv, { cwd: captured(emptyFolder()) })).toMatchObject({ code: 0 })
-  expect(arrivals.map(({ body }) => String(body))).toEqual([CAPTURED])
-})
-
 test.each([
   [[], CAPTURED, /^Which kind\? Give KIND/],
   [['event.published', '--event', '@captured.json'], CAPTURED, /leave event\.published out/],

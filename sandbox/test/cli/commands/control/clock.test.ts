@@ -14,20 +14,6 @@ describe('clock', () => {
     ])
     expect((await run(['clock'])).stdout).toBe(`${NOW}, frozen, nothing is due\n`)
   })
-
-  test('runs and stops on command', async () => {
-    const { json } = await frozen()
-    expect(await json('clock', 'run')).toMatchObject([{ frozen: false }])
-    expect(await json('clock', 'freeze')).toMatchObject([{ frozen: true }])
-  })
-
-  test('has no other actions', async () => {
-    const { run } = await frozen()
-    expect(await run(['clock', 'freze'])).toMatchObject({
-      code: 2,
-      stderr: 'There is no command clock freze, only clock freeze, clock run. Did you mean freeze?\n',
-    })
-  })
 })
 
 describe('advance', () => {
@@ -57,16 +43,6 @@ describe('advance', () => {
       /\n1 given up after 3 attempts\nTo list them: tix-webhooks deliveries --status failed\n$/,
     )
     expect((await run(['advance', '1h'])).stdout).toMatch(/\nNo delivery was due\.\n$/)
-  })
-
-  test('says how many of the delivered ones are parked, and so does status', async () => {
-    const parked = { status: 200, body: '{"outcome":"parked"}' }
-    const { url } = await receiver((_, index) => [500, 500, 500, 200][index] ?? parked)
-    const { run, json } = await frozen('--to', url, '--retry', '5s', '--events', 'order.created')
-    await run(['trigger', 'order.created', '--repeat', '3', '--wait'])
-    expect((await run(['advance', '1h'])).stdout).toMatch(/\n3 delivered \(2 parked\)\n$/)
-    expect((await run(['status'])).stdout).toMatch(/^deliveries .*\b3 delivered \(2 parked\), /m)
-    expect(await json('status')).toMatchObject([{ deliveries: { delivered: 3 }, parked: 2 }])
   })
 
   test('counts the attempts while it advances, for other clients', async () => {

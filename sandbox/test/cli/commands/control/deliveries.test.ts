@@ -76,13 +76,6 @@ describe('deliveries', () => {
     for (const { request } of attempts) expect(stdout).toContain(`\n    > ${request.body}\n`)
   })
 
-  test('are shown without the body of an attempt that equals the message', async () => {
-    const { run, json } = await withDeliveries()
-    const [{ id = '', body = '' } = {}] = (await json('deliveries')) as { id: string; body: string }[]
-    const { stdout } = await run(['deliveries', 'show', id])
-    expect(stdout.split(body)).toHaveLength(2)
-  })
-
   test('say so where there are none', async () => {
     const { run } = await sandbox()
     expect(await run(['deliveries'])).toMatchObject({

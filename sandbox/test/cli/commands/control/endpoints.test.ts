@@ -42,17 +42,6 @@ describe('endpoints', () => {
     expect(listed.stdout).not.toContain(secret)
   })
 
-  test('take the secret that they are given, or that of the environment', async () => {
-    const { run } = await sandbox()
-    const url = 'http://127.0.0.1:9'
-    const given = await run(['endpoints', 'add', url, '--secret', 'whsec_given', '--live', '--json'])
-    expect(given.records()).toMatchObject([{ secrets: ['whsec_given'], mode: 'live' }])
-    const env = { TIX_SIGNING_SECRET: 'whsec_env' }
-    expect((await run(['endpoints', 'add', url, '--json'], { env })).records()).toMatchObject([
-      { secrets: ['whsec_env'] },
-    ])
-  })
-
   test('are disabled, enabled, moved, rotated and removed', async () => {
     const { url, arrivals } = await receiver()
     const { run, json } = await sandbox(['--to', 'http://127.0.0.1:9', '--secret', 'whsec_old'])

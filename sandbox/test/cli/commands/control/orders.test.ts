@@ -47,24 +47,4 @@ describe('orders', () => {
     expect((await run(['orders', '--limit', '1'])).stderr).toBe('1 more match: list more with --limit.\n')
     expect(await run(['orders', '--refunded', '--paid'])).toMatchObject({ code: 2 })
   })
-
-  test('have their scan tokens for a program', async () => {
-    const { paid } = await withOrders()
-    expect(paid.tickets.map(({ scan_token }) => scan_token)).toEqual([
-      expect.stringMatching(/^\w{24}$/),
-      expect.stringMatching(/^\w{24}$/),
-    ])
-  })
-
-  test('say so where there are none', async () => {
-    const { run } = await sandbox()
-    expect(await run(['orders'])).toMatchObject({
-      code: 0,
-      stdout: '',
-      stderr: 'There are no orders yet. To make one: tix-webhooks trigger order.created\n',
-    })
-    expect((await run(['orders', '--refunded'])).stderr).toBe(
-      'No order matches. To list all: tix-webhooks orders\n',
-    )
-  })
 })

@@ -45,15 +45,6 @@ describe('resend', () => {
     })
   })
 
-  test('resends deliveries made since a virtual time', async () => {
-    const { json, heal } = await withFailures()
-    heal()
-    await json('advance', '2h')
-    await json('trigger', 'event.published', '--wait')
-    expect(await json('resend', '--since', '1h')).toHaveLength(1)
-    expect(await json('resend', '--since', '3h')).toHaveLength(3)
-  })
-
   test('reports what it leaves out, and why nothing is left', async () => {
     const { run, json } = await withFailures()
     await run(['trigger', 'order.created', '--scenario', 'valid'])
@@ -72,13 +63,6 @@ describe('resend', () => {
     expect((await run(['resend', '--since', '0s'])).stderr).toMatch(
       /There is nothing to resend: --since counts back from the virtual time, which is \d{4}-/,
     )
-  })
-
-  test('sends to another URL', async () => {
-    const { ids, json } = await withFailures()
-    const other = await receiver()
-    await json('resend', ids[0] ?? '', '--to', other.url)
-    expect(other.arrivals).toHaveLength(1)
   })
 
   test.each([

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { run } from '../../../support/cli.js'
-import { emptyFolder, sandbox } from '../../../support/cli-sandbox.js'
+import { sandbox } from '../../../support/cli-sandbox.js'
 import { listening } from '../../../support/cli-server.js'
 
 describe('status', () => {
@@ -23,15 +22,6 @@ describe('status', () => {
 })
 
 describe('reset', () => {
-  test('forgets the data, not the endpoints', async () => {
-    const { json, run: runHere, url } = await sandbox(['--to', 'http://127.0.0.1:9'])
-    await json('trigger', 'order.created', '--no-wait')
-    expect((await runHere(['reset'])).stdout).toBe(
-      `The sandbox at ${url} is empty; its endpoints are kept.\n`,
-    )
-    expect(await json('status')).toMatchObject([{ counts: { test: { orders: 0, events: 0 } }, endpoints: 1 }])
-  })
-
   test('[N141] ends an advance that waits for a receiver without end', async () => {
     let asked = (): void => {}
     const isAsked = new Promise<void>((resolve) => {
@@ -63,16 +53,6 @@ describe('fill', () => {
     expect(await json('status')).toMatchObject([
       { counts: { test: { venues: (before?.counts.test.venues ?? 0) + 2 } } },
     ])
-  })
-
-  test('takes the file that its help shows', async () => {
-    const { run: runHere } = await sandbox()
-    const { stdout } = await runHere(['fill', '--help'])
-    const [, file = ''] = /\nFILE, such as:\n([\s\S]+?)\n\n/.exec(stdout) ?? []
-    expect(await runHere(['fill', '-'], { stdin: file })).toMatchObject({
-      code: 0,
-      stdout: 'Created 1 venue, 1 event, 1 order.\n',
-    })
   })
 
   test.each([
@@ -109,11 +89,5 @@ describe('openapi', () => {
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ openapi: '3.1.0', servers: [{ url }] })
     expect(stdout).toContain('\n  "')
-  })
-
-  test('needs no sandbox, and is one line for programs', async () => {
-    const { code, records } = await run(['openapi', '--json'], { cwd: emptyFolder() })
-    expect(code).toBe(0)
-    expect(records()).toMatchObject([{ openapi: '3.1.0', paths: { '/v2/events': expect.any(Object) } }])
   })
 })
