@@ -13,7 +13,11 @@ import { listen } from '../support/http.js'
 import { onPostgres, postgresVariables } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 
-const SNIPPETS = [...snippetsOf('README.md', 'ts'), ...snippetsOf('README.md', 'js')]
+const SNIPPETS = [
+  ...snippetsOf('README.md', 'ts'),
+  ...snippetsOf('README.md', 'js'),
+  ...snippetsOf('docs/handlers.md', 'ts'),
+]
 
 /** The whole file that the README links for Hono on Workers. */
 const ON_WORKERS = snippetsOf('docs/frameworks.md', 'ts').filter((code) => code.includes('tix-webhooks/hono'))
