@@ -1,4 +1,4 @@
-// An inbox over Drizzle, for MySQL or MariaDB.
+// An inbox over Drizzle, for MySQL or MariaDB. The connection is in a transaction already: in place of ctx.tx.transaction() use a SAVEPOINT.
 import { mysqlTable, varchar } from 'drizzle-orm/mysql-core'
 import { drizzle } from 'drizzle-orm/mysql2'
 import mysql from 'mysql2/promise'

@@ -1,4 +1,4 @@
-// An inbox over Drizzle, for Postgres.
+// An inbox over Drizzle, for Postgres. The client is in a transaction already: in place of ctx.tx.transaction() use a SAVEPOINT.
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
 import { Pool } from 'pg'
