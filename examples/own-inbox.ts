@@ -1,5 +1,5 @@
 // An inbox of your own, tested by the cases for every inbox. The harness shows them how to use it; this one is of sqliteInbox.
-import Database from 'better-sqlite3'
+import Database from 'libsql'
 import { type SqliteTransaction, sqliteInbox } from 'tix-webhooks/sqlite'
 import { type InboxHarness, inboxCases } from 'tix-webhooks/testing'
 
