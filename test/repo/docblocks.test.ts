@@ -104,7 +104,7 @@ test('every example of a docblock and every snippet of a page compiles as it sta
   const kit = modulesIn('testing').flatMap(kitExamplesIn)
   expect(kit.length).toBeGreaterThan(25)
   const pages = pageSnippets()
-  expect(pages.length).toBeGreaterThan(25)
+  expect(pages.length).toBeGreaterThan(40)
   const all = [...library, ...kit, ...pages]
   expect(new Set(all.map(([name]) => name)).size).toBe(all.length)
   expect(problemsOf(Object.fromEntries(all))).toEqual([])
