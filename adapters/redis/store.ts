@@ -27,7 +27,7 @@ export interface RedisStoreOptions {
 
 /**
  * Remembers handled events in Redis 5 or newer, or Valkey, for all processes that share it. Records expire by themselves.
- * A failover, a restart, or a server that evicts keys can forget some, which can cause a second run: see docs/idempotency.md.
+ * A failover, a restart, or a server that evicts keys can forget some, which can cause a second run: see docs/stores.md.
  *
  * @param client an ioredis or node-redis client of yours, connected, or one of @upstash/redis
  * @throws TypeError when the client is of another library, a pipeline, a legacy client or one that subscribes, or an option is invalid

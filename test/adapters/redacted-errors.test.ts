@@ -18,6 +18,7 @@ import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { listenTo } from '../support/fastify.js'
 import { listen } from '../support/http.js'
 import { onPostgres, onRedis, redisUrl } from '../support/on-servers.js'
+import { readPage } from '../support/pages.js'
 import { openPg, openPostgresJs } from '../support/postgres-clients.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { deliver } from '../support/raw-bytes-harness.js'
@@ -198,9 +199,8 @@ onRedis('the arguments of', () => {
 })
 
 test('each recipe of docs/production.md that logs an error redacts it', () => {
-  const logging = snippetsOf('docs/production.md', 'ts').filter((code) =>
-    /\berr\b|captureException/.test(code),
-  )
+  const recipes = [...snippetsOf('docs/production.md', 'ts'), readPage('examples/prom-client.ts')]
+  const logging = recipes.filter((code) => /\berr\b|captureException/.test(code))
   expect(logging).toHaveLength(2)
   for (const code of logging) expect(code).toMatch(/err: redactError\(error\)/)
 })

@@ -139,6 +139,12 @@ describe('examples/own-store.ts', () => {
   })
 })
 
+test('examples/own-inbox.ts proves an inbox by the conformance cases', async () => {
+  const { prove } = await import('../../examples/own-inbox.js')
+  await prove()
+  expect(printed.length).toBeGreaterThan(10)
+})
+
 test('examples/sqlite.ts keeps the tickets, the outbox and the record of an order together', async () => {
   vi.stubEnv('DATABASE_FILE', ':memory:')
   const { server, db } = await import('../../examples/sqlite.js')

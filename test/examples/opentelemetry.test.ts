@@ -1,16 +1,15 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { register } from 'prom-client'
 import { createReceiver, memoryFailures, RetryLater } from 'tix-webhooks'
 import { instrument } from 'tix-webhooks/opentelemetry'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { snippetsFolder, snippetsOf } from '../support/compile.js'
+import { snippetsFolder } from '../support/compile.js'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { requestOf } from '../support/fetching.js'
 import { listen } from '../support/http.js'
+import { readPage } from '../support/pages.js'
 import { deliver } from '../support/raw-bytes-harness.js'
-import { ROOT } from '../support/root.js'
 import { telemetry } from '../support/telemetry.js'
 
 test('examples/opentelemetry.ts sends its spans and metrics to a collector', async () => {
@@ -36,10 +35,10 @@ test('examples/opentelemetry.ts sends its spans and metrics to a collector', asy
   expect(sent.get('/v1/metrics')).toContain('tix_webhooks.deliveries')
 })
 
-/** The expressions of the alerts of one group in docs/production.md. */
+/** The expressions of the alerts of one group. */
 function alertsOf(group: string): string[] {
-  const rules = snippetsOf('docs/production.md', 'yaml').filter((one) => one.includes(`name: ${group}\n`))
-  return rules.join('').match(/(?<=expr: ).*/g) ?? []
+  const [, rules = ''] = readPage('examples/alerts.yaml').split(`name: ${group}\n`)
+  return rules.split('- name:')[0]?.match(/(?<=expr: ).*/g) ?? []
 }
 
 /** The metrics and labels of a PromQL query, and the outcomes and codes that it compares with. */
@@ -62,7 +61,7 @@ function namesIn(query: string) {
 
 /** The outcomes and the codes by the table of answers in docs/reference.md, which another test compares with the code. */
 function outcomesAndCodes(): { outcomes: string[]; codes: string[] } {
-  const table = readFileSync(`${ROOT}docs/reference.md`, 'utf8').matchAll(/^\| `(\w+)` \| \d{3}.*\|(.*)\|$/gm)
+  const table = readPage('docs/reference.md').matchAll(/^\| `(\w+)` \| \d{3}.*\|(.*)\|$/gm)
   const rows = [...table].map(([, outcome = '', codes = '']) => ({
     outcome,
     codes: codes.match(/\w+/g) ?? [],
@@ -116,7 +115,7 @@ test('the dashboard and the alerts query the metrics and labels that there are',
       known.set(`${base}_seconds_count`, new Set(ofMetric))
     }
   }
-  const dashboard = JSON.parse(readFileSync(`${ROOT}examples/grafana-dashboard.json`, 'utf8'))
+  const dashboard = JSON.parse(readPage('examples/grafana-dashboard.json'))
   const targets: { expr: string; legendFormat?: string }[] = dashboard.panels.flatMap(
     (panel: { targets: object[] }) => panel.targets,
   )
@@ -133,19 +132,16 @@ test('onDelivery alone feeds prom-client and pino, and the alerts query what it 
   const lines: Record<string, unknown>[] = []
   vi.stubGlobal('stream', { write: (line: string) => lines.push(JSON.parse(line)) })
   vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
-  const failures = memoryFailures()
-  vi.stubGlobal('failures', failures)
   let runs = 0
-  vi.stubGlobal('handleOrder', () => {
+  // The handler.
+  vi.spyOn(console, 'info').mockImplementation(() => {
     if (runs++ > 0) throw new Error('full')
   })
   vi.spyOn(console, 'error').mockImplementation(() => {})
-  const [code = ''] = snippetsOf('docs/production.md', 'ts').filter((one) => one.includes('prom-client'))
   const { write, remove } = snippetsFolder()
   onTestFinished(remove)
-  const { POST } = await import(
-    /* @vite-ignore */ write('snippet', code.replace('pino()', 'pino({}, stream)'))
-  )
+  const code = readPage('examples/prom-client.ts').replace('pino()', 'pino({}, stream)')
+  const { POST, failures } = await import(/* @vite-ignore */ write('prom-client', code))
   for (const outcome of ['handled', 'failed']) {
     const response: Response = await POST(requestOf(await sign(orderCreated())))
     expect(await response.json()).toEqual({ outcome })

@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 60_000 + 500 * EVENTS })
 const LANES = 8
 
 // Between Drizzle and postgres.js, nothing can keep a statement from a socket that is about to close, and postgres.js then waits
-// for ever: docs/idempotency.md recommends Drizzle on pg.
+// for ever: docs/libraries.md recommends Drizzle on pg.
 const CLIENTS = INBOX_CLIENTS.filter(({ name }) => name !== 'Drizzle on postgres.js')
 
 // An unhandled 'error' or rejection ends the process, and so fails the whole file.

@@ -12,7 +12,11 @@ import { listen } from '../support/http.js'
 import { onPostgres, postgresVariables } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 
-const SNIPPETS = [...snippetsOf('README.md', 'ts'), ...snippetsOf('README.md', 'js')]
+const SNIPPETS = [
+  ...snippetsOf('README.md', 'ts'),
+  ...snippetsOf('README.md', 'js'),
+  ...snippetsOf('docs/handlers.md', 'ts'),
+]
 
 /** The functions that the snippets expect in the reader's own app, and the calls to them. */
 const OWN = ['handleOrder', 'issueTickets', 'refreshListing', 'isNight', 'book', 'move', 'refund'] as const

@@ -7,12 +7,30 @@ import { checkWords, parse } from '../../sandbox/cli/arguments/arguments.js'
 import { find } from '../../sandbox/cli/arguments/find-command.js'
 import { commands } from '../../sandbox/cli/commands.js'
 import { snippetsOf } from '../support/compile.js'
-import { PAGES, readPage } from '../support/pages.js'
+import { PACKED_PAGES, PAGES, readPage } from '../support/pages.js'
 import { ROOT } from '../support/root.js'
 import { shellWords } from '../support/shell-words.js'
 
 test('the README has at most 300 lines', () => {
   expect(readPage('README.md').split('\n').length - 1).toBeLessThanOrEqual(300)
+})
+
+describe('the pages for users', () => {
+  const wordsOf = (page: string): number => readPage(page).split(/\s+/).filter(Boolean).length
+  const pages = PACKED_PAGES.filter((page) => page === 'README.md' || page.startsWith('docs/')).concat(
+    'sandbox/README.md',
+    'sandbox/docs/sandbox.md',
+  )
+
+  test('are read in five minutes each: at most 2,000 words, with their code', () => {
+    const words = pages.map((page): [string, number] => [page, wordsOf(page)])
+    expect(words.filter(([, count]) => count > 2_000)).toEqual([])
+  })
+
+  test('have at most 15,000 words together', () => {
+    expect(pages.length).toBeGreaterThan(10)
+    expect(pages.reduce((sum, page) => sum + wordsOf(page), 0)).toBeLessThanOrEqual(15_000)
+  })
 })
 
 describe('a figure', () => {

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { snippetsOf } from './compile.js'
-import { ROOT } from './root.js'
+import { readPage } from './pages.js'
 
 /** A move, whose new version is a snippet of the page. */
 export interface Move {
@@ -59,7 +57,7 @@ const OF_NO_ACCOUNT = { "keyIn('orders')": "keyIn('orders', null)" }
 
 /** The line of the snippet, and what a row of the table says instead. */
 const ASKING = "(event, { keyIn }) => oldStore.isHandled(keyIn('orders'))"
-const TABLE = readFileSync(join(ROOT, 'docs/moving.md'), 'utf8').split('| from | to |')[1] ?? ''
+const TABLE = readPage('docs/moving.md').split('| from | to |')[1] ?? ''
 function asRow(from: string): Readonly<Record<string, string>> {
   const row = TABLE.split('\n').find((line) => line.startsWith(`| ${from}`)) ?? ''
   const [, code = ''] = /\| `+([^|]+?)`+ \|$/.exec(row) ?? []
@@ -114,7 +112,9 @@ export const CARELESS: Move = { from: 'redis', to: ASKING_FOR_RECORDS }
 export const MOVES: readonly Move[] = [...Object.values(WITH_A_PAUSE), ...Object.values(ROLLING), CARELESS]
 export const pathOf = (move: Move): string => `move-${MOVES.indexOf(move)}`
 
-const SNIPPETS = snippetsOf('docs/moving.md', 'ts')
+/** The page has the shortest one, and links the others. */
+const FILES = ['from-effects', 'without-a-pause', 'from-a-table'].map((name) => `examples/moving/${name}.ts`)
+const SNIPPETS = [...snippetsOf('docs/moving.md', 'ts'), ...FILES.map(readPage)]
 
 /** The new version of a move. */
 export function newVersion({ to, changes = {} }: Move): string {

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import type { MySqlTable } from 'drizzle-orm/mysql-core'
 import { drizzle, type MySql2Database } from 'drizzle-orm/mysql2'
@@ -11,20 +9,19 @@ import type { Model } from 'objection'
 import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
 import { type MysqlInbox, mysqlInbox } from 'tix-webhooks/mysql'
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
-import { snippetsFolder } from './compile.js'
+import { loadLibrary } from './library-files.js'
 import { createMariadb, createMysql2 } from './mysql-clients.js'
-import { ROOT } from './root.js'
 
-/** What a library is used by: the declarations of its snippet in docs/mysql-libraries.md, or the same without a snippet. */
+/** What a library is used by: the declarations of its file in examples/libraries, or the same without a file. */
 export interface Opened<Tx> {
   readonly inbox: MysqlInbox<Tx>
 }
 
 /** A library for MySQL, as a handler uses it. */
 export interface MysqlLibrary<Tx = never, Names = never> {
-  /** The heading of its snippet. */
+  /** Its name, by which its file is named. */
   readonly name: string
-  /** Opens it with a single connection, which each delivery gets after the other. Default: by its snippet. */
+  /** Opens it with a single connection, which each delivery gets after the other. Default: by its file. */
   open?(url: string): Promise<Names>
   close(opened: Names): Promise<unknown>
   /** Runs a statement in the transaction. */
@@ -252,23 +249,7 @@ export const MYSQL_LIBRARIES: readonly MysqlLibrary[] = [
   }),
 ]
 
-/** Opens a library on a database: by its snippet, unchanged but for its pool of a single connection, or by its own lines. */
-export async function openMysqlLibrary({ name, open }: MysqlLibrary, url: string): Promise<Opened<never>> {
-  if (open !== undefined) return open(url)
-  const page = readFileSync(join(ROOT, 'docs/mysql-libraries.md'), 'utf8')
-  const [, code] = new RegExp(`^### ${name}\\n[^#]*?^\`\`\`ts\\n(.*?)^\`\`\`$`, 'ms').exec(page) ?? []
-  if (code === undefined) throw new Error(`docs/mysql-libraries.md has no snippet of ${name}`)
-  const { write, remove } = snippetsFolder()
-  try {
-    return await import(
-      /* @vite-ignore */ write(
-        'snippet',
-        code
-          .replaceAll(/^(const|class) /gm, 'export $1 ')
-          .replace(/\b(max|poolSize|connectionLimit): 20\b/, '$1: 1'),
-      )
-    )
-  } finally {
-    remove()
-  }
+/** Opens a library on a database: by its file, unchanged but for its pool of a single connection, or by its own lines. */
+export function openMysqlLibrary({ name, open }: MysqlLibrary, url: string): Promise<Opened<never>> {
+  return open?.(url) ?? loadLibrary('mysql', name)
 }

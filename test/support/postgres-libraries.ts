@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { MikroORM, SqlEntityManager } from '@mikro-orm/postgresql'
 import { sql as drizzleSql } from 'drizzle-orm'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
@@ -15,18 +13,17 @@ import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
 import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik'
 import type { PostgresInbox } from 'tix-webhooks/postgres'
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
-import { snippetsFolder } from './compile.js'
-import { ROOT } from './root.js'
+import { loadLibrary } from './library-files.js'
 
-/** The declarations of a snippet of docs/postgres-libraries.md. */
+/** The declarations of a file of examples/libraries. */
 export interface Snippet<Tx> {
   readonly inbox: PostgresInbox<Tx>
   POST(request: Request): Promise<Response>
 }
 
-/** A library of docs/postgres-libraries.md, as a handler uses it. */
+/** A library of docs/libraries.md, as a handler uses it. */
 export interface Library<Tx = never, Names = never> {
-  /** The heading of its snippet. */
+  /** Its name, by which its file is named. */
   readonly name: string
   close(snippet: Names): Promise<unknown>
   write(tx: Tx, id: string, snippet: Names): Promise<unknown>
@@ -210,22 +207,7 @@ export const LIBRARIES: readonly Library[] = [
   }),
 ]
 
-/** Loads the snippet of a library, unchanged but for its pool: a single connection, which each delivery gets after the other. */
-export async function loadSnippet(name: string): Promise<Snippet<never>> {
-  const page = readFileSync(join(ROOT, 'docs/postgres-libraries.md'), 'utf8')
-  const [, code] = new RegExp(`^### ${name}\\n[^#]*?^\`\`\`ts\\n(.*?)^\`\`\`$`, 'ms').exec(page) ?? []
-  if (code === undefined) throw new Error(`docs/postgres-libraries.md has no snippet of ${name}`)
-  const { write, remove } = snippetsFolder()
-  try {
-    return await import(
-      /* @vite-ignore */ write(
-        'snippet',
-        code
-          .replaceAll(/^(const|class) /gm, 'export $1 ')
-          .replace(/\b(max|poolSize|maximumPoolSize): 20\b/, '$1: 1'),
-      )
-    )
-  } finally {
-    remove()
-  }
+/** Loads the file of a library, unchanged but for its pool: a single connection, which each delivery gets after the other. */
+export function loadSnippet(name: string): Promise<Snippet<never>> {
+  return loadLibrary('postgres', name)
 }

@@ -20,7 +20,7 @@ export type Ask = (sql: string) => Promise<Answer>
 
 /**
  * Carries any library that has transactions, such as Drizzle or Kysely: `mysqlInbox(driver)` then gives handlers that library's own
- * transaction. docs/mysql-libraries.md has the lines of each.
+ * transaction. docs/libraries.md has the lines of each.
  *
  * @typeParam Tx the library's own transaction
  */

@@ -106,7 +106,7 @@ export function notAPool(value: unknown, factory: 'mysqlStore' | 'mysqlInbox' | 
   const others =
     factory === 'mysqlStore'
       ? ''
-      : ' For other libraries pass a driver, { transaction, query }: see docs/mysql-libraries.md.'
+      : ' For other libraries pass a driver, { transaction, query }: see docs/libraries.md.'
   return new TypeError(
     `pool must be a pool of mysql2/promise or of mariadb, not ${describeType(value)} without their methods.${others}`,
   )

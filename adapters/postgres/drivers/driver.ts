@@ -4,7 +4,7 @@ export type Row = Readonly<Record<string, unknown>>
 
 /**
  * Carries any library that has transactions, such as Drizzle or Kysely: `postgresInbox(driver)` then gives handlers that
- * library's own transaction. docs/postgres-libraries.md has the lines of each.
+ * library's own transaction. docs/libraries.md has the lines of each.
  *
  * @typeParam Tx the library's own transaction
  */

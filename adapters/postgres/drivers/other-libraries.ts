@@ -67,7 +67,7 @@ const OTHERS: readonly OtherLibrary[] = [
     name: 'a Drizzle database',
     methods: ['select', 'insert', 'execute', 'transaction'],
     inbox:
-      'postgresInbox(pool, { as: (client) => drizzle(client) }), with the Pool of pg that it is made of; for postgres.js see docs/postgres-libraries.md',
+      'postgresInbox(pool, { as: (client) => drizzle(client) }), with the Pool of pg that it is made of; for postgres.js see docs/libraries.md',
     store: 'postgresStore(pool), with the Pool of pg or the sql of postgres.js that it is made of',
   },
   {
@@ -107,7 +107,7 @@ export function notAPool(
   }
   const others =
     factory !== 'postgresStore'
-      ? ' For other libraries pass a driver, { transaction, query }: see docs/postgres-libraries.md.'
+      ? ' For other libraries pass a driver, { transaction, query }: see docs/libraries.md.'
       : ''
   return new TypeError(
     `pool must be a Pool of pg, or the sql of postgres.js, not ${describeType(value)} without their methods.${others}`,

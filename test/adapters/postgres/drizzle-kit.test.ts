@@ -63,8 +63,8 @@ async function push(config: string, url: string): Promise<void> {
 }
 
 onPostgres('drizzle-kit push', () => {
-  test('leaves our tables alone with the configuration of docs/idempotency.md, and drops them without, but in a schema of their own', async () => {
-    const [config = ''] = snippetsOf('docs/idempotency.md', 'ts').filter((code) => FILTER.test(code))
+  test('leaves our tables alone with the configuration of docs/stores.md, and drops them without, but in a schema of their own', async () => {
+    const [config = ''] = snippetsOf('docs/stores.md', 'ts').filter((code) => FILTER.test(code))
     const { url, tables } = await ownDatabase()
     await push(config, url)
     expect(await tables()).toEqual(['orders', ...TABLES, ...OWN])

@@ -73,7 +73,7 @@ const ROWS: readonly Row[] = [
 ]
 
 onOwnRedis('a primary that was paused, and goes on after a replica was promoted', () => {
-  test('takes no records of the clients that docs/idempotency.md recommends', async () => {
+  test('takes no records of the clients that docs/stores.md recommends', async () => {
     const servers = await startGuardedRedis()
     onTestFinished(() => servers.stop())
     const old = await connectIoredis(servers.primaryUrl)

@@ -41,7 +41,7 @@ const CHECK_EVERY_MS = 100
 const RISE = 1
 const FALL = 3
 
-/** HAProxy as in docs/production.md, with ten checks a second: an instance is chosen for each request. */
+/** HAProxy as in examples/deploy/haproxy.cfg, with ten checks a second: an instance is chosen for each request. */
 export async function checkingBalancer(slots: readonly Slot[]): Promise<Balancer> {
   let isClosed = false
   const backends = slots.map((slot) => ({ slot, agent: new Agent({ keepAlive: true }), isUp: true }))

@@ -19,7 +19,7 @@ const NESTED = MYSQL_LIBRARIES.flatMap((library) =>
   Object.keys(library.nested).map((way) => ({ name: `${library.name}, ${way}`, library, way })),
 )
 
-onMysql('mysqlInbox, by the lines of docs/mysql-libraries.md,', () => {
+onMysql('mysqlInbox, by the files of examples/libraries,', () => {
   const database = testMysqlDatabase(
     'CREATE TABLE orders (id VARCHAR(191) PRIMARY KEY)',
     ...ddl.split(';\n').filter((statement) => statement.trim() !== ''),

@@ -18,7 +18,7 @@ const NESTED = LIBRARIES.flatMap((library) =>
   Object.keys(library.nested).map((way) => ({ name: `${library.name}, ${way}`, library, way })),
 )
 
-onPostgres('postgresInbox, by the lines of docs/postgres-libraries.md,', () => {
+onPostgres('postgresInbox, by the files of examples/libraries,', () => {
   const database = testDatabase(
     'CREATE TABLE orders (id text PRIMARY KEY)',
     "CREATE FUNCTION terminate() RETURNS trigger AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END' LANGUAGE plpgsql",
