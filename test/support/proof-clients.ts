@@ -14,7 +14,7 @@ export interface SqlPlace {
 }
 
 /** One app's connection to the records and effects. */
-export interface Access {
+interface Access {
   readonly store: IdempotencyStore
   /** The handler's effect. */
   effect(order: string, attempt: number | undefined): Promise<unknown>

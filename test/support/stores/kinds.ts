@@ -46,7 +46,7 @@ export interface FailureKind {
   open(): Promise<FailureBackend>
 }
 
-export interface InboxKind {
+interface InboxKind {
   readonly name: string
   /** The cases that its library does not pass, with the failure of each. */
   readonly fails?: Readonly<Record<string, string>>
@@ -57,7 +57,7 @@ export interface InboxKind {
 }
 
 /** A server on which apps in processes of their own share records. */
-export interface ProofServer {
+interface ProofServer {
   /** A new place on the server of the run. */
   openPlace(): Promise<Place>
   /** Each client's, by the name that apps are given. */
@@ -76,7 +76,7 @@ export interface Library<Client> {
 
 let count = 0
 /** A name for a table or a prefix of keys. */
-export const unique = (): string => `${process.pid}_${Date.now().toString(36)}_${count++}`
+const unique = (): string => `${process.pid}_${Date.now().toString(36)}_${count++}`
 
 function connections<Client>({ connect, end }: Library<Client>) {
   const open: Client[] = []
