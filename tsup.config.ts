@@ -1,26 +1,11 @@
 import { transform } from 'esbuild'
 import { defineConfig } from 'tsup'
+import { ENTRIES } from './build/entries.js'
 
 /** What receives, and what tests it: one core in one chunk, so that an error of one entry is an instance of the class of another. */
 export default defineConfig({
   // Subpath = file = feature: the object form gives a flat dist/ of the same names.
-  entry: {
-    index: 'src/index.ts',
-    fetch: 'src/fetch.ts',
-    node: 'src/node.ts',
-    express: 'adapters/express.ts',
-    fastify: 'adapters/fastify.ts',
-    hono: 'adapters/hono.ts',
-    redis: 'adapters/redis.ts',
-    postgres: 'adapters/postgres.ts',
-    mysql: 'adapters/mysql.ts',
-    sqlite: 'adapters/sqlite.ts',
-    opentelemetry: 'adapters/opentelemetry.ts',
-    d1: 'adapters/d1.ts',
-    'durable-object': 'adapters/durable-object.ts',
-    testing: 'testing/index.ts',
-    'testing/fast-check': 'testing/fast-check.ts',
-  },
+  entry: { ...ENTRIES },
   format: ['esm', 'cjs'],
   target: 'es2022',
   platform: 'neutral',

@@ -1,38 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Mark } from '../support/apps/protocol.js'
-import { mysqlUrl, onMysql, onPostgres, postgresUrl } from '../support/on-servers.js'
-import { type FailingPlace, mysqlPlace, postgresPlace } from '../support/proof-places.js'
+import { PROVED_INBOXES } from '../support/our-stores.js'
+import type { FailingPlace } from '../support/proof-places.js'
 import { newOrders, type Order, useApps } from '../support/running-apps.js'
-import { violations, whileInFlight } from '../support/storm.js'
+import { commitMarks, violations, whileInFlight } from '../support/storm.js'
 
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 })
 
-/** Of a handler's transaction, and of that in which a failure is kept. */
-const AROUND: readonly Mark[] = ['before COMMIT', 'while COMMIT is under way', 'after COMMIT']
-
-const openPostgres = (): Promise<FailingPlace> => postgresPlace(postgresUrl())
-const openMysql = (): Promise<FailingPlace> => mysqlPlace(mysqlUrl())
-
-const CLIENTS: readonly [
-  client: string,
-  on: typeof onPostgres,
-  open: () => Promise<FailingPlace>,
-  marks: readonly Mark[],
-][] = [
-  ['pg', onPostgres, openPostgres, AROUND],
-  ['postgres.js', onPostgres, openPostgres, ['before COMMIT', 'after COMMIT']],
-  ['mysql2', onMysql, openMysql, AROUND],
-]
 const FAILED = { status: 500, outcome: 'failed' }
 
 const apps = useApps()
 
-describe.each(CLIENTS)('apps with an inbox on %s and its failures, killed', (client, on, open, marks) => {
-  on('on a real server', () => {
+for (const { describe, proof } of PROVED_INBOXES) {
+  describe.each(proof.clients)('apps with an inbox on %s and its failures, killed', (client) => {
+    // Of a handler's transaction, and of that in which a failure is kept.
+    const marks = commitMarks(client)
     let place: FailingPlace
     beforeAll(async () => {
-      place = await open()
+      place = (await proof.openPlace()) as FailingPlace
     })
     afterAll(() => place.close())
 
@@ -87,4 +73,4 @@ describe.each(CLIENTS)('apps with an inbox on %s and its failures, killed', (cli
       expect(violations(orders, await place.effects())).toEqual([])
     })
   })
-})
+}

@@ -1,37 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Mark } from '../support/apps/protocol.js'
-import { mysqlUrl, onMysql, onPostgres, postgresUrl } from '../support/on-servers.js'
-import { mysqlPlace, type Place, postgresPlace } from '../support/proof-places.js'
+import { PROVED_INBOXES } from '../support/our-stores.js'
+import type { Place } from '../support/proof-places.js'
 import { newOrders, type Program, useApps } from '../support/running-apps.js'
 import { runs } from '../support/runs.js'
-import { type StormPlan, storm, violations, whileInFlight } from '../support/storm.js'
+import { commitMarks, type StormPlan, storm, violations, whileInFlight } from '../support/storm.js'
 
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 })
 
 const IN_TRANSACTION: readonly Mark[] = ['in the handler', 'after the effect', 'before COMMIT']
-const COMMITTING: Readonly<Record<string, readonly Mark[]>> = {
-  pg: ['while COMMIT is under way', 'after COMMIT'],
-  'postgres.js': ['after COMMIT'],
-}
-
-const SERVERS: readonly [
-  name: string,
-  on: typeof onPostgres,
-  open: () => Promise<Place>,
-  clients: readonly string[],
-][] = [
-  ['Postgres', onPostgres, () => postgresPlace(postgresUrl()), ['pg', 'postgres.js']],
-  ['MySQL', onMysql, () => mysqlPlace(mysqlUrl()), ['mysql2']],
-]
-
 const apps = useApps()
 
-describe.each(SERVERS)('apps with an inbox on %s', (name, on, open, clients) => {
-  on('on a real server', () => {
+for (const { entry, describe, proof, share = 1 } of PROVED_INBOXES) {
+  const { clients } = proof
+  describe(`apps with an inbox on ${entry}`, () => {
     let place: Place
     beforeAll(async () => {
-      place = await open()
+      place = await proof.openPlace()
     })
     afterAll(() => place.close())
 
@@ -85,11 +71,11 @@ describe.each(SERVERS)('apps with an inbox on %s', (name, on, open, clients) => 
       return { ...report, violations: violations(plan.orders, await place.effects()) }
     }
 
-    // On MySQL, crash.failures.test.ts kills apps at each of these marks.
-    test.runIf(name === 'Postgres').each(clients)(
+    // Where commits take long, crash.failures.test.ts kills apps at each of these marks.
+    test.runIf(share === 1).each(clients)(
       'on %s have each effect exactly once, however many of them are killed',
       async (client) => {
-        const [undone, done] = [IN_TRANSACTION, COMMITTING[client] ?? []]
+        const [undone, done] = [IN_TRANSACTION, commitMarks(client).slice(1)]
         const orders = await newOrders(runs(4))
         const report = await stormOver('inbox', client, { orders, undone, done, afterKill: async () => {} })
         expect(report).toEqual({
@@ -101,10 +87,10 @@ describe.each(SERVERS)('apps with an inbox on %s', (name, on, open, clients) => 
     )
 
     // It tests the test, for which one server will do.
-    test.runIf(name === 'Postgres')(
+    test.runIf(share === 1)(
       'would be seen to double effects, were the effect and the record not in one transaction',
       async () => {
-        const report = await stormOver('sql', clients[0] as string, {
+        const report = await stormOver('store', clients[0] as string, {
           orders: await newOrders(3),
           undone: ['after the claim', 'after the effect', 'before completing'],
           done: ['after completing'],
@@ -114,4 +100,4 @@ describe.each(SERVERS)('apps with an inbox on %s', (name, on, open, clients) => 
       },
     )
   })
-})
+}

@@ -1,16 +1,7 @@
-import { describe, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Mark } from '../support/apps/protocol.js'
-import {
-  mysqlUrl,
-  onMysql,
-  onPostgres,
-  onRedis,
-  postgresUrl,
-  redisPrefix,
-  redisUrl,
-} from '../support/on-servers.js'
-import { mysqlPlace, type Place, postgresPlace, redisPlace } from '../support/proof-places.js'
-import { type End, newOrder, type Program, useApps } from '../support/running-apps.js'
+import { PROVED } from '../support/our-stores.js'
+import { type End, newOrder, useApps } from '../support/running-apps.js'
 
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
@@ -30,27 +21,15 @@ const isSoon = (seconds: number): boolean => seconds >= 1 && seconds <= 30
 
 const apps = useApps()
 
-const openRedis = (): Promise<Place> => redisPlace(redisUrl(), redisPrefix('crash'))
-const openPostgres = (): Promise<Place> => postgresPlace(postgresUrl())
-const openMysql = (): Promise<Place> => mysqlPlace(mysqlUrl())
-
-const KINDS: readonly [client: string, on: typeof onRedis, program: Program, open: () => Promise<Place>][] = [
-  ['ioredis', onRedis, 'redis', openRedis],
-  ['node-redis', onRedis, 'redis', openRedis],
-  ['pg', onPostgres, 'sql', openPostgres],
-  ['postgres.js', onPostgres, 'sql', openPostgres],
-  ['mysql2', onMysql, 'sql', openMysql],
-]
-
-describe.each(KINDS)('apps with a store on %s', (client, on, program, open) => {
-  on('on a real server', () => {
+for (const { describe, proof } of PROVED) {
+  describe.each(proof.clients)('apps with a store on %s', (client) => {
     test('lose no event that one of them was handling when it was killed, and run none again that it had completed', async () => {
-      const place = await open()
+      const place = await proof.openPlace()
       const settings = { client, ...place }
       try {
         const [app, survivor] = await Promise.all([
-          apps.start(program, settings),
-          apps.start(program, settings),
+          apps.start('store', settings),
+          apps.start('store', settings),
         ])
         const stops = await Promise.all(
           STOPS.map(async ([stopAt, effects]) => ({ order: await newOrder(), stopAt, effects })),
@@ -76,11 +55,11 @@ describe.each(KINDS)('apps with a store on %s', (client, on, program, open) => {
     })
 
     test('count the attempts of an event that kills each process that it meets', async () => {
-      const place = await open()
+      const place = await proof.openPlace()
       const settings = { client, ...place }
       try {
         const order = await newOrder()
-        const starting = [1, 2, 3].map(() => apps.start(program, settings))
+        const starting = [1, 2, 3].map(() => apps.start('store', settings))
         const [first, second, last] = await Promise.all(starting)
         for (const app of [first, second]) {
           expect(await app?.deliver(order, { stopAt: 'in the handler' })).toBe('stopped')
@@ -95,4 +74,4 @@ describe.each(KINDS)('apps with a store on %s', (client, on, program, open) => {
       }
     })
   })
-})
+}

@@ -1,22 +1,6 @@
-import { describe, expect, test, vi } from 'vitest'
-import {
-  mysqlUrl,
-  onMysql,
-  onPostgres,
-  onRedis,
-  postgresUrl,
-  redisPrefix,
-  redisUrl,
-} from '../support/on-servers.js'
-import { mysqlPlace, type Place, postgresPlace, redisPlace } from '../support/proof-places.js'
-import {
-  type Answer,
-  type App,
-  newOrders,
-  type Order,
-  type Program,
-  useApps,
-} from '../support/running-apps.js'
+import { expect, test, vi } from 'vitest'
+import { PROVED } from '../support/our-stores.js'
+import { type Answer, type App, newOrders, type Order, useApps } from '../support/running-apps.js'
 import { runs } from '../support/runs.js'
 import { seeded, violations } from '../support/storm.js'
 
@@ -24,31 +8,10 @@ import { seeded, violations } from '../support/storm.js'
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 })
 
 const EVENTS = runs(50)
-/** A commit of MySQL takes longer. */
-const MYSQL_EVENTS = runs(20)
 /** How often a sender without pauses retries before a test gives up. */
 const TRIES = 5_000
 
 const apps = useApps()
-
-const openRedis = (): Promise<Place> => redisPlace(redisUrl(), redisPrefix('two'))
-const openPostgres = (): Promise<Place> => postgresPlace(postgresUrl())
-const openMysql = (): Promise<Place> => mysqlPlace(mysqlUrl())
-
-const KINDS: readonly [
-  name: string,
-  on: typeof onRedis,
-  program: Program,
-  client: string,
-  open: () => Promise<Place>,
-  events: number,
-][] = [
-  ['a store in Redis', onRedis, 'redis', 'node-redis', openRedis, EVENTS],
-  ['a store in Postgres', onPostgres, 'sql', 'postgres.js', openPostgres, EVENTS],
-  ['an inbox in Postgres', onPostgres, 'inbox', 'pg', openPostgres, EVENTS],
-  ['a store in MySQL', onMysql, 'sql', 'mariadb', openMysql, MYSQL_EVENTS],
-  ['an inbox in MySQL', onMysql, 'inbox', 'mysql2', openMysql, MYSQL_EVENTS],
-]
 
 interface Delivery {
   readonly order: Order
@@ -56,10 +19,22 @@ interface Delivery {
   readonly failures: number
 }
 
-describe.each(KINDS)('two processes with %s', (_name, on, program, client, open, events) => {
-  on('on a real server', () => {
+for (const { describe, proof, share = 1 } of PROVED) {
+  const { openPlace, stores, inboxes } = proof
+  // The last client of a store, and the first of an inbox, so that most clients are met.
+  const programs = [
+    ...Object.keys(stores)
+      .slice(-1)
+      .map((client) => ['store', client] as const),
+    ...Object.keys(inboxes)
+      .slice(0, 1)
+      .map((client) => ['inbox', client] as const),
+  ]
+  const events = Math.ceil(EVENTS * share)
+
+  describe.each(programs)('two processes with a %s on %s', (program, client) => {
     test('have one successful run for each event, however its deliveries are split between them', async () => {
-      const place = await open()
+      const place = await openPlace()
       try {
         const settings = { client, ...place }
         const both = await Promise.all([apps.start(program, settings), apps.start(program, settings)])
@@ -110,4 +85,4 @@ describe.each(KINDS)('two processes with %s', (_name, on, program, client, open,
       }
     })
   })
-})
+}

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import * as core from 'tix-webhooks'
 import {
   BodyError,
@@ -11,33 +11,12 @@ import {
   WebhookVerificationError,
 } from 'tix-webhooks'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { ENTRIES } from '../../build/entries.js'
 import packageJson from '../../package.json' with { type: 'json' }
 import * as internal from '../../src/internal.js'
 import { type Documented, docblocksOf } from '../support/docblocks.js'
 import { ROOT } from '../support/root.js'
 import { importsOf, modulesIn } from '../support/source.js'
-
-/** Each subpath and the source file behind it. */
-const SUBPATHS = {
-  '.': 'src/index.ts',
-  './express': 'adapters/express.ts',
-  './fastify': 'adapters/fastify.ts',
-  './hono': 'adapters/hono.ts',
-  './fetch': 'src/fetch.ts',
-  './node': 'src/node.ts',
-  './redis': 'adapters/redis.ts',
-  './postgres': 'adapters/postgres.ts',
-  './mysql': 'adapters/mysql.ts',
-  './sqlite': 'adapters/sqlite.ts',
-  './opentelemetry': 'adapters/opentelemetry.ts',
-  './d1': 'adapters/d1.ts',
-  './durable-object': 'adapters/durable-object.ts',
-  './testing': 'testing/index.ts',
-  './testing/fast-check': 'testing/fast-check.ts',
-}
-
-const subpaths = Object.entries(SUBPATHS)
-const entryName = (subpath: string): string => (subpath === '.' ? 'index' : subpath.slice('./'.length))
 
 const ERRORS = {
   BodyError,
@@ -81,27 +60,38 @@ const WITHOUT_EXAMPLE = new Set([
 ])
 
 describe('the package', () => {
-  test('exports the subpaths that are listed here, and its package.json', () => {
-    expect(Object.keys(packageJson.exports)).toEqual([...Object.keys(SUBPATHS), './package.json'])
+  test('has a subpath for each adapter, and for each entry of the receiver', () => {
+    const adapters = readdirSync(`${ROOT}adapters`).filter((file) => file.endsWith('.ts'))
+    const expected = [
+      'src/index.ts',
+      'src/fetch.ts',
+      'src/node.ts',
+      ...adapters.map((file) => `adapters/${file}`),
+    ]
+    const sources = Object.values(ENTRIES).filter((source) => !source.startsWith('testing/'))
+    expect(sources.sort()).toEqual(expected.sort())
   })
 
-  test('is built from the same files', async () => {
-    const { default: config } = await import('../../tsup.config.js')
-    const entries = subpaths.map(([subpath, file]) => [entryName(subpath), file])
-    expect((config as { entry: object }).entry).toEqual(Object.fromEntries(entries))
-  })
-
-  test.each(subpaths)('has for %s a source file, and a build of it for ESM and for CJS', (subpath, file) => {
-    expect(existsSync(`${ROOT}${file}`)).toBe(true)
-    const built = `./dist/${entryName(subpath)}`
-    expect(packageJson.exports[subpath as keyof typeof SUBPATHS]).toEqual({
-      import: { types: `${built}.d.ts`, default: `${built}.js` },
-      require: { types: `${built}.d.cts`, default: `${built}.cjs` },
-    })
+  test('has for each a build for ESM and for CJS, and types for resolvers that do not know exports', () => {
+    const built = Object.keys(ENTRIES).map((name) => [
+      name === 'index' ? '.' : `./${name}`,
+      {
+        import: { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` },
+        require: { types: `./dist/${name}.d.cts`, default: `./dist/${name}.cjs` },
+      },
+    ])
+    const { './package.json': _, ...exported } = packageJson.exports
+    expect(exported).toEqual(Object.fromEntries(built))
+    const declared = Object.keys(ENTRIES).filter((name) => name !== 'index')
+    expect(packageJson.typesVersions['*']).toEqual(
+      Object.fromEntries(declared.map((name) => [name, [`./dist/${name}.d.cts`]])),
+    )
   })
 
   test('names each of them in docs/reference.md', () => {
-    const names = subpaths.map(([subpath]) => `tix-webhooks${subpath.slice('.'.length)}`)
+    const names = Object.keys(ENTRIES).map((name) =>
+      name === 'index' ? 'tix-webhooks' : `tix-webhooks/${name}`,
+    )
     const rows = readFileSync(`${ROOT}docs/reference.md`, 'utf8').match(/^\| `tix-webhooks[^|]*/gm) ?? []
     expect(rows.flatMap((row) => row.match(/(?<=`)[^` ]+(?=`)/g))).toEqual(names)
   })
@@ -164,7 +154,7 @@ describe('the main entry', () => {
 describe('a public function or class', () => {
   let documented: readonly Documented[]
   beforeAll(() => {
-    documented = docblocksOf(Object.values(SUBPATHS))
+    documented = docblocksOf(Object.values(ENTRIES))
   }, 60_000)
 
   test('is seen by this test', () => {

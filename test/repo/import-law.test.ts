@@ -24,9 +24,6 @@ const TELEMETRY = { room: 'opentelemetry', thirdParty: '@opentelemetry/api' }
 /** Open to adapters, stores and the testing kit: the entries that users have, and what is shared by our own rooms alone. */
 const DOORS_OF_SRC = ['src/index.ts', 'src/node.ts', 'src/fetch.ts', 'src/internal.ts']
 
-/** The adapters that are stores; each has an entry file and a folder beside it. */
-const STORES: readonly string[] = ['redis', 'postgres', 'mysql', 'sqlite', 'd1', 'durable-object']
-
 /** D1 and Durable Objects store in SQLite, with the same table and statements. */
 const SQL_OF_SQLITE = ['adapters/sqlite/hosted.ts', 'adapters/sqlite/ddl.ts']
 const ON_SQLITE = ['d1', 'durable-object']
@@ -59,7 +56,9 @@ const isPlatformType = ({ specifier, typeOnly }: Import): boolean => typeOnly &&
 const roomOf = (path: string): string => (path.split('/')[1] as string).replace(/\.ts$/, '')
 const layerOf = (path: string, layers = LAYERS): number =>
   layers.findIndex((row) => row.includes(roomOf(path)))
-const storeOf = (file: string): string | undefined => STORES.find((store) => roomOf(file) === store)
+/** Every other adapter is a store, which imports no third party. */
+const isOfFramework = (file: string): boolean => roomOf(file) in THIRD_PARTY
+const isOfStore = (file: string): boolean => !isOfFramework(file) && roomOf(file) !== TELEMETRY.room
 
 describe('src', () => {
   test('has the rooms of the law and no others', () => {
@@ -90,9 +89,9 @@ describe('an adapter', () => {
   test('that is a store imports its own files and the doors of src, and no third party', () => {
     const isAllowed = (file: string, { target }: Named): boolean =>
       DOORS_OF_SRC.includes(target) ||
-      (target.startsWith('adapters/') && storeOf(target) === storeOf(file)) ||
+      (target.startsWith('adapters/') && roomOf(target) === roomOf(file)) ||
       (SQL_OF_SQLITE.includes(target) && ON_SQLITE.includes(roomOf(file)))
-    expect(refused(adapters.filter(storeOf), isAllowed)).toEqual([])
+    expect(refused(adapters.filter(isOfStore), isAllowed)).toEqual([])
   })
 
   test('of a framework imports its third party, as types, and the doors of src', () => {
@@ -100,8 +99,6 @@ describe('an adapter', () => {
       DOORS_OF_SRC.includes(one.target) ||
       isPlatformType(one) ||
       (one.typeOnly && one.specifier === THIRD_PARTY[roomOf(file)])
-    const isOfFramework = (file: string): boolean =>
-      storeOf(file) === undefined && roomOf(file) !== TELEMETRY.room
     expect(refused(adapters.filter(isOfFramework), isAllowed)).toEqual([])
   })
 

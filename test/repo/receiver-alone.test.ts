@@ -1,12 +1,8 @@
 import { builtinModules } from 'node:module'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import packageJson from '../../package.json' with { type: 'json' }
+import { ENTRIES } from '../../build/entries.js'
 import { importsOf } from '../support/source.js'
-
-const names = Object.keys(packageJson.exports)
-  .filter((subpath) => subpath !== './package.json')
-  .map((subpath) => (subpath === '.' ? 'index' : subpath.slice('./'.length)))
 
 /** The two entries that load a library of the user's, which is a peer. */
 const PEERS: Readonly<Record<string, readonly string[]>> = {
@@ -25,7 +21,7 @@ function loadedWith(file: string, loaded = new Set<string>()): Set<string> {
 }
 
 describe('the build', () => {
-  test.each(names)('of %s loads nothing but its own files and Node', (name) => {
+  test.each(Object.keys(ENTRIES))('of %s loads nothing but its own files and Node', (name) => {
     const specifiers = [...loadedWith(`dist/${name}.js`)].flatMap((file) => importsOf(file))
     const outside = specifiers
       .map(({ specifier }) => specifier)

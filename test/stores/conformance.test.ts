@@ -1,18 +1,77 @@
-import { storeCases } from 'tix-webhooks/testing'
-import { afterAll, beforeAll, test } from 'vitest'
-import { type OpenBackend, STORE_KINDS } from '../support/backends.js'
+import { readdirSync } from 'node:fs'
+import { failureCases, inboxCases, storeCases } from 'tix-webhooks/testing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { HANDLED_FACTS, handledFacts } from '../support/handled-facts.js'
+import { notRefusedKeys } from '../support/invalid-inputs.js'
+import { OUR_STORES } from '../support/our-stores.js'
+import { ROOT } from '../support/root.js'
 
-for (const { name, describe, open } of STORE_KINDS) {
-  describe(`${name}:`, () => {
-    let backend: OpenBackend
-    beforeAll(async () => {
-      backend = await open()
+/** They run inside workerd: test/adapters/d1 and durable-object. */
+const AT_THE_EDGE = ['d1', 'durable-object']
+
+test('every store of ours is tested here, or at the edge', async () => {
+  const entries = readdirSync(`${ROOT}adapters`).flatMap((file) => /^(.+)\.ts$/.exec(file)?.[1] ?? [])
+  const exported = await Promise.all(
+    entries.map(async (entry) => Object.keys(await import(`../../adapters/${entry}.ts`))),
+  )
+  const stores = entries.filter((_, index) => exported[index]?.some((name) => name.endsWith('Store')))
+  const tested = OUR_STORES.map(({ entry }) => entry).filter((entry) => entry !== 'index')
+  expect([...tested, ...AT_THE_EDGE].sort()).toEqual(stores.sort())
+})
+
+for (const { describe, stores, failures, inboxes } of OUR_STORES) {
+  for (const { name, open } of stores) {
+    describe(`${name}:`, () => {
+      let backend: Awaited<ReturnType<typeof open>>
+      beforeAll(async () => {
+        backend = await open()
+      })
+      afterAll(() => backend.close())
+
+      for (const { id, name, run } of storeCases) test(`${id}: it ${name}`, () => run(backend))
+
+      test('says that an event was handled for a completed record within its retention, and for nothing else', async () => {
+        const fresh = await open()
+        try {
+          expect(await handledFacts(fresh)).toEqual(HANDLED_FACTS)
+          expect(await notRefusedKeys(await fresh.create())).toEqual([])
+        } finally {
+          await fresh.close()
+        }
+      })
     })
-    afterAll(() => backend.close())
+  }
 
-    test.each(storeCases.map(({ id, name, run }) => [id, name, run] as const))(
-      '%s: it %s',
-      (_id, _name, run) => run(backend),
-    )
-  })
+  for (const { name, open } of failures) {
+    describe(`${name}:`, () => {
+      let backend: Awaited<ReturnType<typeof open>>
+      beforeAll(async () => {
+        backend = await open()
+      })
+      afterAll(() => backend.close())
+
+      for (const { id, name, run } of failureCases) test(`${id}: they ${name}`, () => run(backend))
+    })
+  }
+
+  for (const { name, use, fails = {}, lacks = [] } of inboxes) {
+    describe(`${name}:`, () => {
+      const harness = use()
+
+      test('runs every case, but for what it lacks', () => {
+        const needs = new Set(inboxCases.flatMap((one) => one.needs ?? []))
+        const members = harness()
+        expect([...needs].filter((need) => !members[need])).toEqual(lacks)
+      })
+
+      test.each(inboxCases.map((one) => [one.id, one.name, one] as const))(
+        '%s: it %s',
+        async (id, _name, { run }) => {
+          const failure = fails[id]
+          if (failure === undefined) return run(harness())
+          await expect(run({ ...harness(), timeoutMs: 500 })).rejects.toThrow(failure)
+        },
+      )
+    })
+  }
 }

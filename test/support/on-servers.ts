@@ -1,43 +1,33 @@
 import { describe, inject } from 'vitest'
+import type { ServerName } from './servers.js'
 
-const { redis, postgres, mysql } = inject('startable')
+const on = (server: ServerName) => describe.skipIf(inject('urls')[server] === null)
+const onOwn = (server: ServerName) => describe.skipIf(!inject('startable')[server])
 
-/** `describe` for tests on the run's Redis: skipped if there is none. */
-export const onRedis = describe.skipIf(inject('redisUrl') === null)
+/** `describe` for tests on a server of the run: skipped if there is none. */
+export const onRedis = on('redis')
+export const onPostgres = on('postgres')
+export const onMysql = on('mysql')
 
-/** `describe` for tests on the run's Postgres: skipped if there is none. */
-export const onPostgres = describe.skipIf(inject('postgresUrl') === null)
+/** `describe` for tests that start a server of their own: skipped if they cannot. */
+export const onOwnRedis = onOwn('redis')
+export const onOwnPostgres = onOwn('postgres')
+export const onOwnMysql = onOwn('mysql')
 
-/** `describe` for tests on the run's MySQL: skipped if there is none. */
-export const onMysql = describe.skipIf(inject('mysqlUrl') === null)
+/** The server of the run, on Postgres and MySQL with a database for it. For hooks and tests: the body of a `describe` runs even if it is skipped. */
+export const redisUrl = (): string => urlOf('redis')
+export const postgresUrl = (): string => urlOf('postgres')
+export const mysqlUrl = (): string => urlOf('mysql')
 
-/** `describe` for tests that call `startRedis`: skipped if it cannot. */
-export const onOwnRedis = describe.skipIf(!redis)
-
-/** `describe` for tests that call `startPostgres`: skipped if it cannot. */
-export const onOwnPostgres = describe.skipIf(!postgres)
-
-/** `describe` for tests that call `startMysql`: skipped if it cannot. */
-export const onOwnMysql = describe.skipIf(!mysql)
-
-/** The run's Redis. For use in hooks and tests: the body of a `describe` runs even if it is skipped. */
-export function redisUrl(): string {
-  return known(inject('redisUrl'), 'redisUrl')
+function urlOf(server: ServerName): string {
+  const url = inject('urls')[server]
+  if (url === null) throw new Error(`There is no ${server}: ask for its URL in a hook or a test`)
+  return url
 }
 
 /** A unique key prefix for a test file, in the run's Redis. */
 export function redisPrefix(name: string): string {
   return `${inject('redisPrefix')}${name}:`
-}
-
-/** The run's Postgres database. For use in hooks and tests: the body of a `describe` runs even if it is skipped. */
-export function postgresUrl(): string {
-  return known(inject('postgresUrl'), 'postgresUrl')
-}
-
-/** The run's database on MySQL or MariaDB. For use in hooks and tests: the body of a `describe` runs even if it is skipped. */
-export function mysqlUrl(): string {
-  return known(inject('mysqlUrl'), 'mysqlUrl')
 }
 
 /** The same as the variables that pg reads without a connection string. */
@@ -50,9 +40,4 @@ export function postgresVariables(): Record<string, string> {
     PGPASSWORD: decodeURIComponent(url.password),
     PGDATABASE: url.pathname.slice(1),
   }
-}
-
-function known(url: string | null, name: string): string {
-  if (url === null) throw new Error(`There is no server: call ${name}() in a hook or a test`)
-  return url
 }

@@ -7,18 +7,21 @@ import {
   mysqlInbox,
   mysqlStore,
 } from 'tix-webhooks/mysql'
-import type { Mark } from './apps/protocol.js'
-import type { InboxAccess, Pooled, SqlPlace, StoreAccess } from './proof-postgres.js'
-
-export type MysqlClientName = 'mysql2' | 'mariadb'
-
-type Pass = (mark: Mark) => Promise<void>
+import type {
+  InboxAccess,
+  OpenInbox,
+  OpenStore,
+  Pass,
+  Pooled,
+  SqlPlace,
+  StoreAccess,
+} from './proof-clients.js'
 
 /** What this file uses of a pool of either library. */
 type AnyPool = MysqlPool & { execute(sql: string, values: string[]): Promise<unknown> }
 
 /** A server that accepts and does not answer would hold a place in the pool of mysql2 for 10 s by default, and in that of mariadb for one. */
-const POOLS: Readonly<Record<MysqlClientName, (place: SqlPlace) => AnyPool>> = {
+const POOLS = {
   mysql2: ({ url, connections = 10 }) =>
     mysql.createPool({ uri: url, connectionLimit: connections, connectTimeout: 2_000 }) as AnyPool,
   mariadb: ({ url, connections = 10 }) =>
@@ -26,7 +29,7 @@ const POOLS: Readonly<Record<MysqlClientName, (place: SqlPlace) => AnyPool>> = {
       ...mariadbOptions(url),
       connectionLimit: connections,
     }),
-}
+} satisfies Record<string, (place: SqlPlace) => AnyPool>
 
 function mariadbOptions(url: string) {
   const { hostname, port, username, password, pathname } = new URL(url)
@@ -111,15 +114,13 @@ function stoppable(connection: MysqlConnection, pass: Pass): MysqlConnection {
   })
 }
 
-export const MYSQL: Readonly<Record<MysqlClientName, (place: SqlPlace) => Promise<StoreAccess>>> = {
+export const MYSQL = {
   mysql2: openStore(POOLS.mysql2),
   mariadb: openStore(POOLS.mariadb),
-}
+} satisfies Record<string, OpenStore>
 
 /** The inboxes; with `pass`, deliveries can be stopped at their COMMIT. */
-export const MYSQL_INBOXES: Readonly<
-  Record<MysqlClientName, (place: SqlPlace, pass?: Pass) => Promise<InboxAccess>>
-> = {
+export const MYSQL_INBOXES = {
   mysql2: openInbox(POOLS.mysql2),
   mariadb: openInbox(POOLS.mariadb),
-}
+} satisfies Record<string, OpenInbox>

@@ -1,42 +1,7 @@
 import { Pool, type PoolClient, type QueryConfig } from 'pg'
 import postgres, { type TransactionSql } from 'postgres'
-import type { Failures, Inbox } from 'tix-webhooks'
 import { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
-import type { Mark } from './apps/protocol.js'
-import type { Access } from './proof-redis.js'
-
-/** Shared connections. */
-export interface Pooled {
-  /** Takes a connection, and returns a function that releases it. */
-  occupy(): Promise<() => unknown>
-  close(): Promise<unknown>
-}
-
-/** One app's connection to the effects, with the records in other transactions. */
-export interface StoreAccess extends Access, Pooled {
-  readonly failures: Failures
-}
-
-/** One app's connection to the effects, with the records in the same transactions. */
-export interface InboxAccess extends Pooled {
-  readonly inbox: Inbox<unknown>
-  /** On the same connections. */
-  readonly failures: Failures
-  /** The handler's effect. */
-  effect(order: string, tx: unknown): Promise<unknown>
-}
-
-export interface SqlPlace {
-  readonly url: string
-  /** The schema, or the database, of all tables. */
-  readonly place: string
-  /** Default 10, as in all libraries. */
-  readonly connections?: number
-}
-
-export type PostgresClientName = 'pg' | 'postgres.js'
-
-type Pass = (mark: Mark) => Promise<void>
+import type { OpenInbox, OpenStore, Pass, Pooled, SqlPlace } from './proof-clients.js'
 
 /**
  * A pool with `connectionTimeoutMillis`, which is unlimited by default: a server that accepts and does not answer would occupy every
@@ -79,7 +44,7 @@ function reservable(sql: postgres.Sql): Pooled {
 
 const insertInto = (place: string): string => `INSERT INTO ${place}.effects VALUES ($1, $2)`
 
-export const POSTGRES: Readonly<Record<PostgresClientName, (place: SqlPlace) => Promise<StoreAccess>>> = {
+export const POSTGRES = {
   async pg(place) {
     const pool = pgPool(place)
     return {
@@ -99,7 +64,7 @@ export const POSTGRES: Readonly<Record<PostgresClientName, (place: SqlPlace) => 
       ...reservable(sql),
     }
   },
-}
+} satisfies Record<string, OpenStore>
 
 /** A pool whose transactions can be stopped at their COMMIT. */
 function stoppablePool(pool: Pool, pass: Pass) {
@@ -146,10 +111,8 @@ function stoppableSql(sql: postgres.Sql, pass: Pass) {
 }
 
 /** The inboxes; with `pass`, deliveries can be stopped at their COMMIT. */
-export const INBOXES: Readonly<
-  Record<PostgresClientName, (place: SqlPlace, pass?: Pass) => Promise<InboxAccess>>
-> = {
-  async pg(place, pass) {
+export const INBOXES = {
+  async pg(place: SqlPlace, pass?: Pass) {
     const pool = pgPool(place)
     const options = { table: `${place.place}.inbox` }
     const client = pass ? stoppablePool(pool, pass) : pool
@@ -161,7 +124,7 @@ export const INBOXES: Readonly<
     }
   },
 
-  async 'postgres.js'(place, pass) {
+  async 'postgres.js'(place: SqlPlace, pass?: Pass) {
     const sql = postgresJs(place)
     const options = { table: `${place.place}.inbox` }
     const client = pass ? stoppableSql(sql, pass) : sql
@@ -172,4 +135,4 @@ export const INBOXES: Readonly<
       ...reservable(sql),
     }
   },
-}
+} satisfies Record<string, OpenInbox>

@@ -1,26 +1,10 @@
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
-import type { IdempotencyStore } from 'tix-webhooks'
 import { redisStore } from 'tix-webhooks/redis'
-
-/** One app's connection to the records and effects. */
-export interface Access {
-  readonly store: IdempotencyStore
-  /** The handler's effect. */
-  effect(order: string, attempt: number | undefined): Promise<unknown>
-  close(): Promise<unknown>
-}
-
-interface RedisPlace {
-  readonly url: string
-  /** The prefix of all keys. */
-  readonly place: string
-}
-
-export type RedisClientName = 'ioredis' | 'node-redis'
+import type { OpenStore } from './proof-clients.js'
 
 /** Opens a client as an app would: with the options of its library, and the listener that both libraries need. */
-export const REDIS: Readonly<Record<RedisClientName, (place: RedisPlace) => Promise<Access>>> = {
+export const REDIS = {
   async ioredis({ url, place }) {
     const client = new Redis(url)
     // Without it, ioredis prints each failure to connect.
@@ -43,4 +27,4 @@ export const REDIS: Readonly<Record<RedisClientName, (place: RedisPlace) => Prom
       close: async () => client.destroy(),
     }
   },
-}
+} satisfies Record<string, OpenStore>

@@ -17,7 +17,7 @@ import { orderCreated, type SignedDelivery, sign } from './deliveries.js'
 import { ROOT } from './root.js'
 import { makeFolder, removeFolder } from './server-process.js'
 
-export type Program = 'redis' | 'sql' | 'inbox' | 'failures' | 'failing-sql' | 'failing-sqlite'
+export type Program = 'store' | 'inbox' | 'failures' | 'failing-sql' | 'failing-sqlite'
 
 /** A signed event of the service. */
 export interface Order extends SignedDelivery {

@@ -7,120 +7,128 @@ import { findMysql, startMysql } from './mysql-server.js'
 import { findPostgres, startPostgres } from './postgres-server.js'
 import { findRedis, startRedis } from './redis-server.js'
 
+/** Each server of the tests. */
+const SERVERS = {
+  redis: { title: 'Redis', variable: 'REDIS_URL', find: findRedis, start: startRedis, open: openRedis },
+  postgres: {
+    title: 'Postgres',
+    variable: 'DATABASE_URL',
+    find: findPostgres,
+    start: startPostgres,
+    open: openDatabase(queryPostgres, ' with (force)'),
+  },
+  mysql: {
+    title: 'MySQL',
+    variable: 'MYSQL_URL',
+    find: findMysql,
+    start: startMysql,
+    open: openDatabase(queryMysql),
+  },
+} satisfies Record<string, Server>
+
+export type ServerName = keyof typeof SERVERS
+
+interface Server {
+  readonly title: string
+  /** The variable with the URL of a server that is already running. */
+  readonly variable: string
+  /** Rejects if none can be started. */
+  find(): Promise<unknown>
+  start(): Promise<{ readonly url: string; stop(): Promise<void> }>
+  /** Prepares a place for this run on a server, and removes it at the end. */
+  open(url: string, run: string): Promise<Opened>
+}
+
+interface Opened {
+  readonly url: string
+  close(): Promise<unknown>
+}
+
 declare module 'vitest' {
   /** Tests use these through `on-servers.ts`. */
   interface ProvidedContext {
-    redisUrl: string | null
+    /** The URL of each server, with a database for this run only; null if there is none. */
+    urls: Readonly<Record<ServerName, string | null>>
+    /** Whether tests can start servers of their own. */
+    startable: Readonly<Record<ServerName, boolean>>
     /** The prefix of all keys of this run. */
     redisPrefix: string
-    /** A database for this run only. */
-    postgresUrl: string | null
-    /** A database for this run only. */
-    mysqlUrl: string | null
-    /** Whether tests can start servers of their own. */
-    startable: { redis: boolean; postgres: boolean; mysql: boolean }
   }
 }
+
+const prefixOf = (run: string): string => `tix-webhooks-test:${run}:`
 
 /** Vitest's global setup: the servers that the tests share, once per run. */
 export default async function setup(project: Pick<TestProject, 'provide'>): Promise<() => Promise<void>> {
   const run = randomBytes(6).toString('hex')
-  const prefix = `tix-webhooks-test:${run}:`
-  const database = `tix_webhooks_test_${run}`
-  const [redis, postgres, mysql] = await Promise.all([
-    obtain({
-      name: 'Redis',
-      given: process.env.REDIS_URL,
-      open: (url) => openRedis(url, prefix),
-      find: findRedis,
-      start: ownRedis,
-    }),
-    obtain({
-      name: 'Postgres',
-      given: process.env.DATABASE_URL,
-      open: (url) => openPostgres(url, database),
-      find: findPostgres,
-      start: () => ownPostgres(database),
-    }),
-    obtain({
-      name: 'MySQL',
-      given: process.env.MYSQL_URL,
-      open: (url) => openMysql(url, database),
-      find: findMysql,
-      start: () => ownMysql(database),
-    }),
-  ])
+  const names = Object.keys(SERVERS) as ServerName[]
+  const obtained = await Promise.all(names.map((name) => obtain(SERVERS[name], run)))
 
   const close = async (): Promise<void> => {
-    await Promise.all([redis.opened?.close(), postgres.opened?.close(), mysql.opened?.close()])
+    await Promise.all(obtained.map(({ opened }) => opened?.close()))
   }
-  const faults = [redis, postgres, mysql].flatMap(({ fault }) => fault ?? [])
+  const faults = obtained.flatMap(({ fault }) => fault ?? [])
   if (faults.length > 0) {
     await close()
     throw new AggregateError(faults, faults.map(({ message }) => message).join('\n'))
   }
 
-  project.provide('redisUrl', redis.opened?.url ?? null)
-  project.provide('redisPrefix', prefix)
-  project.provide('postgresUrl', postgres.opened?.url ?? null)
-  project.provide('mysqlUrl', mysql.opened?.url ?? null)
-  project.provide('startable', {
-    redis: !redis.skipped,
-    postgres: !postgres.skipped,
-    mysql: !mysql.skipped,
-  })
+  const each = <Value>(pick: (one: Obtained) => Value) =>
+    Object.fromEntries(names.map((name, index) => [name, pick(obtained[index] as Obtained)])) as Record<
+      ServerName,
+      Value
+    >
+  project.provide(
+    'urls',
+    each(({ opened }) => opened?.url ?? null),
+  )
+  project.provide(
+    'startable',
+    each(({ skipped }) => !skipped),
+  )
+  project.provide('redisPrefix', prefixOf(run))
 
   return async () => {
     await close()
     // After the summary, where it is noticed.
-    for (const { skipped } of [redis, postgres, mysql]) if (skipped) console.warn(`SKIPPED: ${skipped}`)
+    for (const { skipped } of obtained) if (skipped) console.warn(`SKIPPED: ${skipped}`)
   }
 }
 
-interface Opened {
-  readonly url: string
-  close(): Promise<void>
-}
-
-interface Source {
-  readonly name: string
-  /** The URL of a server that is already running. */
-  readonly given: string | undefined
-  /** Connects to it, and prepares a place for this run. */
-  open(url: string): Promise<Opened>
-  /** Rejects if none can be started. */
-  find(): Promise<unknown>
-  /** Starts one for this run. */
-  start(): Promise<Opened>
-}
-
 interface Obtained {
-  readonly opened?: Opened
+  readonly opened?: Opened | undefined
   /** The tests that cannot run, and why. */
   readonly skipped?: string
   /** The reason why the whole run must fail. */
   readonly fault?: Error
 }
 
-async function obtain({ name, given, open, find, start }: Source): Promise<Obtained> {
+async function obtain({ title, variable, find, start, open }: Server, run: string): Promise<Obtained> {
+  const given = process.env[variable]
   let opened: Opened | undefined
   if (given) {
     try {
-      opened = await open(given)
+      opened = await open(given, run)
     } catch (error) {
-      return { fault: new Error(`The given ${name} cannot be used: ${messageOf(error)}`, { cause: error }) }
+      return { fault: new Error(`The given ${title} cannot be used: ${messageOf(error)}`, { cause: error }) }
     }
   }
   try {
-    if (opened === undefined) return { opened: await start() }
+    if (opened === undefined) {
+      const server = await start()
+      const { url } = await open(server.url, run)
+      return { opened: { url, close: server.stop } }
+    }
     await find()
     return { opened }
   } catch (error) {
-    const which = opened === undefined ? `the ${name} tests` : `the tests that start a ${name} of their own`
+    const which = opened === undefined ? `the ${title} tests` : `the tests that start a ${title} of their own`
     const skipped = `${which}, because ${messageOf(error)}`
-    const rest = opened === undefined ? {} : { opened }
-    if (process.env.CI !== 'true') return { ...rest, skipped }
-    return { ...rest, fault: new Error(`With CI=true nothing may be skipped: ${skipped}`, { cause: error }) }
+    if (process.env.CI !== 'true') return { opened, skipped }
+    return {
+      opened,
+      fault: new Error(`With CI=true nothing may be skipped: ${skipped}`, { cause: error }),
+    }
   }
 }
 
@@ -128,20 +136,14 @@ function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message || String(error) : String(error)).replace(/\s*\n\s*/g, ' ')
 }
 
-async function ownRedis(): Promise<Opened> {
-  const { url, stop } = await startRedis()
-  return { url, close: stop }
-}
-
-/** On a shared Redis, this run's keys are removed at its end. */
-async function openRedis(url: string, prefix: string): Promise<Opened> {
+async function openRedis(url: string, run: string): Promise<Opened> {
   const connected = async () => createClient({ url, socket: { reconnectStrategy: false } }).connect()
   ;(await connected()).destroy()
   return {
     url,
     async close() {
       const client = await connected()
-      for await (const keys of client.scanIterator({ MATCH: `${prefix}*`, COUNT: 1_000 })) {
+      for await (const keys of client.scanIterator({ MATCH: `${prefixOf(run)}*`, COUNT: 1_000 })) {
         if (keys.length > 0) await client.unlink(keys)
       }
       client.destroy()
@@ -149,39 +151,27 @@ async function openRedis(url: string, prefix: string): Promise<Opened> {
   }
 }
 
-async function ownPostgres(database: string): Promise<Opened> {
-  const server = await startPostgres()
-  const { url } = await openPostgres(server.url, database)
-  return { url, close: server.stop }
-}
-
-/** Creates a database for this run on a shared server, and removes it at its end. */
-async function openPostgres(given: string, database: string): Promise<Opened> {
-  const query = async (statement: string): Promise<void> => {
-    const client = new Client({ connectionString: given })
-    await client.connect()
-    await client.query(statement).finally(() => client.end())
+/** Creates a database on a server. */
+function openDatabase(
+  query: (url: string, statement: string) => Promise<unknown>,
+  force = '',
+): Server['open'] {
+  return async (given, run) => {
+    const database = `tix_webhooks_test_${run}`
+    await query(given, `create database ${database}`)
+    const url = new URL(given)
+    url.pathname = `/${database}`
+    return { url: url.href, close: () => query(given, `drop database if exists ${database}${force}`) }
   }
-  await query(`create database ${database}`)
-  const url = new URL(given)
-  url.pathname = `/${database}`
-  return { url: url.href, close: () => query(`drop database if exists ${database} with (force)`) }
 }
 
-async function ownMysql(database: string): Promise<Opened> {
-  const server = await startMysql()
-  const { url } = await openMysql(server.url, database)
-  return { url, close: server.stop }
+async function queryPostgres(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
 }
 
-/** Creates a database for this run on a shared MySQL or MariaDB, and removes it at its end. */
-async function openMysql(given: string, database: string): Promise<Opened> {
-  const query = async (statement: string): Promise<void> => {
-    const connection = await createConnection(given)
-    await connection.query(statement).finally(() => connection.end())
-  }
-  await query(`create database ${database}`)
-  const url = new URL(given)
-  url.pathname = `/${database}`
-  return { url: url.href, close: () => query(`drop database if exists ${database}`) }
+async function queryMysql(url: string, statement: string): Promise<void> {
+  const connection = await createConnection(url)
+  await connection.query(statement).finally(() => connection.end())
 }

@@ -30,20 +30,20 @@ export function memoryBackend(): StoreBackend<MemoryStore> {
   }
 }
 
-function delayed(store: MemoryStore): MemoryStore {
-  async function deliver<T>(send: () => T | Promise<T>): Promise<T> {
-    await someTurns()
-    const answer = await send()
-    await someTurns()
-    return answer
-  }
-  return {
-    claim: (request) => deliver(() => store.claim(request)),
-    renew: (lease, leaseMs) => deliver(() => store.renew(lease, leaseMs)),
-    complete: (lease, retainMs) => deliver(() => store.complete(lease, retainMs)),
-    release: (lease) => deliver(() => store.release(lease)),
-    isHandled: (key) => deliver(() => store.isHandled(key)),
-  }
+/** The same object, with calls and answers that take a while to arrive, as over a network. */
+export function delayed<Target extends object>(target: Target): Target {
+  return new Proxy(target, {
+    get: (_, name) => {
+      const method: unknown = Reflect.get(target, name)
+      if (typeof method !== 'function') return method
+      return async (...args: unknown[]) => {
+        await someTurns()
+        const answer = await method.apply(target, args)
+        await someTurns()
+        return answer
+      }
+    },
+  })
 }
 
 /** A few turns of the event loop, so that calls overtake one another. */

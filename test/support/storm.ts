@@ -24,6 +24,12 @@ export async function whileInFlight(deliver: () => Promise<End>): Promise<End> {
   throw new Error(`It was in flight ${TRIES} times`)
 }
 
+/** The marks at a COMMIT. Postgres.js commits by itself, and is not stopped while it does. */
+export function commitMarks(client: string): Mark[] {
+  if (client === 'postgres.js') return ['before COMMIT', 'after COMMIT']
+  return ['before COMMIT', 'while COMMIT is under way', 'after COMMIT']
+}
+
 export interface StormPlan {
   readonly orders: readonly Order[]
   /** The marks at which the first app of each order is killed before it is done. */

@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import mysql from 'mysql2/promise'
 import { Pool } from 'pg'
 import { type FailingApp, failingSettings, serveFailing } from '../failure-ledger/serving.js'
-import { SQL_INBOXES, SQL_STORES, type SqlClientName } from '../proof-sql.js'
+import { SQL_INBOXES, SQL_STORES } from '../proof-clients.js'
 
 const settings = failingSettings()
 const { place } = settings
-const client = settings.client as SqlClientName
+const client = settings.client as keyof typeof SQL_STORES
 const CONNECTIONS = 5
 const STARVED_MS = 1_000
 
@@ -59,7 +59,7 @@ const starving = (occupy: () => Promise<() => unknown>) => ({
 })
 
 if (settings.guard === 'inbox') {
-  void SQL_INBOXES[client]({ ...settings, connections: CONNECTIONS }).then(
+  void SQL_INBOXES[client]?.({ ...settings, connections: CONNECTIONS }).then(
     ({ inbox, failures, effect, occupy }) =>
       serveFailing({
         protection: { inbox, failures },
