@@ -31,8 +31,6 @@ export type WebFault =
   | 'the headers of the request throw'
   | 'the body throws'
   | 'the body is locked'
-  | 'the body is text'
-  | 'the body is numbers'
   | 'the body was cancelled'
   | 'the body was read under it'
   | 'framing is preset'

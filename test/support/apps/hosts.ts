@@ -125,18 +125,6 @@ const NODE_FAULTS: Readonly<Record<NodeFault, (request: IncomingMessage, respons
     },
   }
 
-function bringing(request: object, chunk: unknown): void {
-  const stream = new ReadableStream({
-    start(controller) {
-      // One alone is judged as a whole.
-      controller.enqueue(chunk)
-      controller.enqueue(chunk)
-      controller.close()
-    },
-  })
-  Object.defineProperty(request, 'body', { value: stream })
-}
-
 /** Changes that a middleware may make to a web-standard request, or to Hono's context. */
 const WEB_FAULTS: Readonly<Record<WebFault, (request: object, c?: Context) => unknown>> = {
   'the headers of the request throw': (request, c) => {
@@ -148,8 +136,6 @@ const WEB_FAULTS: Readonly<Record<WebFault, (request: object, c?: Context) => un
     throwing(request, 'arrayBuffer')
   },
   'the body is locked': (request) => void (request as Request).body?.getReader(),
-  'the body is text': (request) => bringing(request, 'text'),
-  'the body is numbers': (request) => bringing(request, 7),
   'the body was cancelled': (request) => void (request as Request).body?.cancel(),
   'the body was read under it': (_, c) => (c as Context).env.incoming.toArray(),
   'another body is preset': (_, c) => {
