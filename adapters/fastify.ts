@@ -13,7 +13,7 @@ import { bytesGone, refuseMisuses } from './fastify/misuses.js'
  */
 export interface FastifyWebhooks extends Operations<FastifyRequest> {
   // Of any logger, type provider and HTTP/2 server, which the types of Fastify's request and reply name.
-  preParsing(request: object, reply: object, payload: Readable): void
+  preParsing(request: object, reply: object, payload: Readable, done: (error: Error) => void): void
   handler(request: object, reply: object): Promise<void>
 }
 

@@ -5,11 +5,13 @@ import { pause } from './time/timers.js'
 export interface NodeRequest {
   readonly aborted?: boolean
   readonly httpVersionMajor: number
+  readonly headers: object
+}
+
+/** What more of it says whether its body can be read at once. */
+interface Unread {
   readonly readableDidRead?: boolean
-  readonly headers: {
-    readonly 'content-length'?: string | undefined
-    readonly 'transfer-encoding'?: string | undefined
-  }
+  readonly headers: { readonly 'content-length'?: string; readonly 'transfer-encoding'?: string }
 }
 
 /** Node's request under a web-standard one, if a Node server made it from that. */
@@ -36,10 +38,11 @@ const MAX_AT_ONCE_BYTES = 4_096
 export function canReadAtOnce(request: Request, maxBytes: number): boolean {
   const nodes = nodeRequestUnder(request)
   // One connection of HTTP/2 has a hundred such bodies at the same time.
-  if (nodes?.httpVersionMajor !== 1 || nodes.readableDidRead) return false
-  // The request of which a middleware has read a clone or looked at the body is made by then, and has the bytes.
-  if (request.bodyUsed || heldBy(request, (held) => held instanceof Request)) return false
-  const { 'content-length': length, 'transfer-encoding': coding } = nodes.headers
+  if (nodes?.httpVersionMajor !== 1) return false
+  const { readableDidRead, headers } = nodes as Unread
+  // A request that a middleware has cloned, or looked at the body of: the server has made a web-standard one with the bytes.
+  if (readableDidRead || request.bodyUsed || heldBy(request, (held) => held instanceof Request)) return false
+  const { 'content-length': length, 'transfer-encoding': coding } = headers
   // With both, which a lenient parser lets through, the chunks decide and not the length.
   return coding === undefined && Number(length) <= Math.min(maxBytes, MAX_AT_ONCE_BYTES)
 }
