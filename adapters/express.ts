@@ -6,7 +6,7 @@ import { receiveRequest, sendFailure, streamBody } from '../src/node.js'
 /** A request handler of Express 4 or 5. */
 export interface ExpressWebhooks extends Operations<Request> {
   (request: Request, response: Response, next: NextFunction): Promise<void>
-  /** Called without `next`: `onError` gets the errors that the app's error middleware would get. */
+  /** Called without `next`: methods other than POST get 405. */
   (request: Request, response: Response): Promise<void>
 }
 
@@ -46,41 +46,13 @@ export function tixWebhooks<
         ...bodyOf(request),
       })
     } catch (error) {
-      // Not a rejection: Express 4 ignores the promise of a handler, and an unhandled rejection ends the process.
-      if (typeof next === 'function' && unwrap(response)) next(error)
-      else sendFailure(response, error, { request, onError: plain.onError })
+      // Neither a rejection, which Express 4 ignores, nor `next(error)`: a response that throws would throw again in Express's error
+      // handler, in a later turn, and end the process.
+      sendFailure(response, error, { request, onError: plain.onError })
     }
   }
 
   return Object.assign(handle, operationsOf(receiver))
-}
-
-/** The members of a response that error middleware and Express's last resort use. */
-const USED = [
-  'statusCode',
-  'statusMessage',
-  'setHeader',
-  'getHeader',
-  'hasHeader',
-  'removeHeader',
-  'writeHead',
-  'write',
-  'end',
-]
-
-/**
- * Restores a response's own methods: one that a middleware has wrapped may throw when the app's error middleware calls it, or
- * Express's last resort, in a later turn, where the error cannot be caught.
- *
- * @returns whether every method is Node's own again
- */
-function unwrap(response: Response): boolean {
-  for (const name of USED) Reflect.deleteProperty(response, name)
-  const chain: object[] = []
-  for (let one: object | null = response; one !== null; one = Object.getPrototypeOf(one)) chain.push(one)
-  // Before Node's prototype come those of Express and of the app.
-  const before = chain.slice(0, chain.map((one) => Object.hasOwn(one, 'writeHead')).lastIndexOf(true))
-  return !before.some((one) => USED.some((name) => Object.hasOwn(one, name)))
 }
 
 /** The bytes that a parser before us has kept, else the stream. `rawBody` is of Cloud Functions and Firebase. */

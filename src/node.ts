@@ -86,8 +86,7 @@ export async function receiveRequest<Request extends IncomingMessage>(
   { body = streamBody(request), hint, path = () => request.url }: ReceiveRequestOptions = {},
 ): Promise<void> {
   const wasBegun = response.headersSent
-  // An error without a listener ends the process, such as that of a handler that writes after our answer.
-  request.on('error', () => {})
+  // An 'error' event without a listener ends the process, such as that of a handler that writes after our answer.
   response.on('error', () => {})
   const outcome = await receiver.receive({
     header: request.headers[receiver.headerName],
@@ -225,6 +224,8 @@ export function streamBody(
   }: StreamBodyOptions = {},
 ): BodyReader {
   let letGo = (): void => {}
+  // We may answer without reading it, and an 'error' event without a listener ends the process.
+  stream.on('error', () => {})
 
   const read = (maxBytes: number): Promise<Uint8Array> =>
     new Promise((resolve, reject) => {
@@ -265,7 +266,7 @@ export function streamBody(
         reject(error)
       }
       letGo = () => {
-        stream.off('data', onData).off('end', onEnd).off('close', onGone)
+        stream.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
         collector.clear()
       }
 
@@ -274,11 +275,9 @@ export function streamBody(
         reject(alreadyRead(advice))
         return
       }
-      // This listener stays: without one, a later error would end the process.
-      stream.on('error', onGone)
       if (stream.destroyed) onGone(stream.errored)
       else if (declaredLength(stream) > maxBytes) refuse(tooLarge(maxBytes))
-      else stream.on('data', onData).on('end', onEnd).on('close', onGone).resume()
+      else stream.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone).resume()
     })
 
   read.cancel = () => letGo()

@@ -8,14 +8,43 @@ export interface NodeRequest {
   readonly headers: object
 }
 
+/** What more of it says whether its body can be read at once. */
+interface Unread {
+  readonly readableDidRead?: boolean
+  readonly headers: { readonly 'content-length'?: string; readonly 'transfer-encoding'?: string }
+}
+
 /** Node's request under a web-standard one, if a Node server made it from that. */
 export function nodeRequestUnder(request: object): NodeRequest | undefined {
-  // @hono/node-server keeps it under a symbol, and so do the frameworks built on it.
+  return heldBy(request, (held) => 'httpVersionMajor' in held) as NodeRequest | undefined
+}
+
+/** @hono/node-server keeps what a request is made of under symbols, and so do the frameworks built on it. */
+function heldBy(request: object, isSought: (held: object) => boolean): object | undefined {
   for (const key of Object.getOwnPropertySymbols(request)) {
     const held: unknown = Reflect.get(request, key)
-    if (typeof held === 'object' && held !== null && 'httpVersionMajor' in held) return held as NodeRequest
+    if (typeof held === 'object' && held !== null && isSought(held)) return held
   }
   return undefined
+}
+
+/** The server keeps each chunk of a body that it reads at once, and a sender may have sent it byte by byte: some 0.8 MB then. */
+const MAX_AT_ONCE_BYTES = 4_096
+
+/**
+ * Whether a web-standard request can be read at once, because Node itself holds its body to this limit and to ours. With @hono/node-server,
+ * a web stream costs more than all the rest of a delivery.
+ */
+export function canReadAtOnce(request: Request, maxBytes: number): boolean {
+  const nodes = nodeRequestUnder(request)
+  // One connection of HTTP/2 has a hundred such bodies at the same time.
+  if (nodes?.httpVersionMajor !== 1) return false
+  const { readableDidRead, headers } = nodes as Unread
+  // A request that a middleware has cloned, or looked at the body of: the server has made a web-standard one with the bytes.
+  if (readableDidRead || request.bodyUsed || heldBy(request, (held) => held instanceof Request)) return false
+  const { 'content-length': length, 'transfer-encoding': coding } = headers
+  // With both, which a lenient parser lets through, the chunks decide and not the length.
+  return coding === undefined && Number(length) <= Math.min(maxBytes, MAX_AT_ONCE_BYTES)
 }
 
 const CHECKS = 10

@@ -94,9 +94,10 @@ describe('an adapter', () => {
     expect(refused(adapters.filter(isOfStore), isAllowed)).toEqual([])
   })
 
-  test('of a framework imports its third party, as types, and the doors of src', () => {
+  test('of a framework imports its own files, its third party, as types, and the doors of src', () => {
     const isAllowed = (file: string, one: Named): boolean =>
       DOORS_OF_SRC.includes(one.target) ||
+      (one.target.startsWith('adapters/') && roomOf(one.target) === roomOf(file)) ||
       isPlatformType(one) ||
       (one.typeOnly && one.specifier === THIRD_PARTY[roomOf(file)])
     expect(refused(adapters.filter(isOfFramework), isAllowed)).toEqual([])
