@@ -85,15 +85,6 @@ onEachDriver('the table option', ({ open }) => {
     expect(rowOf(db, `SELECT key, state FROM "${table}"`)).toEqual({ key: 'k', state: 'running' })
     expect(valuesOf(db, "SELECT name FROM sqlite_master WHERE name LIKE 'tix%'")).toEqual([])
   })
-
-  test('keeps two stores in one database apart', async () => {
-    const db = open()
-    const [one, two] = [sqliteStore(db, { table: 'one' }), sqliteStore(db, { table: 'two' })]
-    await one.migrate()
-    await two.migrate()
-    await claim(one, 'k', 'a')
-    expect(await claim(two, 'k', 'b')).toEqual({ status: 'claimed', attempt: 1 })
-  })
 })
 
 onEachDriver('a call that the contract does not allow', ({ open }) => {

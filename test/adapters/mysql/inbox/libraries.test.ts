@@ -20,10 +20,7 @@ const NESTED = MYSQL_LIBRARIES.flatMap((library) =>
 )
 
 onMysql('mysqlInbox, by the lines of docs/mysql-libraries.md,', () => {
-  const database = testMysqlDatabase(
-    'CREATE TABLE orders (id VARCHAR(191) PRIMARY KEY)',
-    ...ddl.split(';\n').filter((statement) => statement.trim() !== ''),
-  )
+  const database = testMysqlDatabase('CREATE TABLE orders (id VARCHAR(191) PRIMARY KEY)', ddl)
   const written = (prefix: string): Promise<unknown[]> =>
     database.column('SELECT SUBSTR(id, ?) FROM orders WHERE id LIKE ? ORDER BY id', [
       prefix.length + 1,

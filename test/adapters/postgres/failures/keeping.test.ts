@@ -66,18 +66,6 @@ onPostgres('postgresFailures', () => {
     expect(report).toHaveBeenCalledOnce()
   })
 
-  test('purges in the background from the first failure on', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => void vi.useRealTimers())
-    const failures = postgresFailures(openPg(database), { purgeEverySeconds: 60 })
-    await failures.keep(failedDelivery({ key: KEY, failedAt: new Date(Date.now() - 31 * DAY_MS) }))
-    vi.advanceTimersByTime(60_000)
-    vi.useRealTimers()
-    await vi.waitFor(async () =>
-      expect(await database.column('SELECT count(*)::int FROM tix_webhooks_failures')).toEqual([0]),
-    )
-  })
-
   test('a purge does not wait for a failure that is being kept', async () => {
     const failures = postgresFailures(openPg(database))
     for (const key of ['test/1', 'test/2'])
@@ -89,12 +77,6 @@ onPostgres('postgresFailures', () => {
     })
     await other.query("BEGIN; UPDATE tix_webhooks_failures SET attempts = 2 WHERE key = 'test/1'")
     expect(await failures.purge()).toBe(1)
-  })
-
-  test('has room again after a flood', async () => {
-    const failures = postgresFailures(openPg(database))
-    const rawBody = new Uint8Array(2 ** 20)
-    for (let i = 0; i < 66; i++) await failures.keep(failedDelivery({ key: `test/${i}`, rawBody }))
   })
 
   function open() {

@@ -65,32 +65,4 @@ onPostgres('postgresInbox, over each library,', () => {
       expect(await effectsIn(database)).toEqual(['holding', 'waiting'])
       await hooks.drain()
     }))
-
-  test('commits what a handler has written that outlived the deadline, and the next delivery is a duplicate', () =>
-    atOnce(rows, async ({ library, database }) => {
-      const client = library.open(database)
-      const leave = deferred()
-      const { send, hooks, reports, records } = await endpoint({
-        inbox: client.inbox(),
-        timeoutSeconds: 1,
-        on: {
-          'order.created': async (event, { tx }) => {
-            await leave.promise
-            await client.run(tx, `INSERT INTO effects VALUES ('${event.data.order.id}')`)
-          },
-        },
-      })
-      const order = orderCreated({ id: 'slow' })
-      expect(await send(order)).toEqual({ status: 503, outcome: 'timed_out', retryAfter: '5' })
-      expect(await send(order)).toEqual({ status: 503, outcome: 'in_flight', retryAfter: '5' })
-      expect(await effectsIn(database)).toEqual([])
-      leave.resolve()
-      let answer = await send(order)
-      while (answer.status === 503) answer = await send(order)
-      expect(answer).toEqual(DUPLICATE)
-      expect(await effectsIn(database)).toEqual(['slow'])
-      expect(records.filter(({ outcome }) => outcome === 'timed_out')).toHaveLength(1)
-      expect(reports).toHaveLength(1)
-      await hooks.drain()
-    }))
 })

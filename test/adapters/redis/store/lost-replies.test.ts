@@ -1,22 +1,16 @@
 import type { RemoteStore } from 'tix-webhooks'
-import { tixWebhooks } from 'tix-webhooks/fetch'
 import { redisStore } from 'tix-webhooks/redis'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { orderCreated, sign } from '../../../support/deliveries.js'
-import { answerOf, requestOf } from '../../../support/fetching.js'
 import { onRedis, redisPrefix, redisUrl } from '../../../support/on-servers.js'
 import {
   claimOf,
   HOUR_MS,
   ioredisLibrary,
-  LIBRARIES,
   METHODS,
   nodeRedisLibrary,
-  openStore,
   type RedisLibrary,
 } from '../../../support/redis-clients.js'
 import { startProxy, type TcpProxy } from '../../../support/tcp-proxy.js'
-import { watched } from '../../../support/watched.js'
 
 let tests = 0
 let prefix: string
@@ -69,16 +63,6 @@ onRedis('a lost reply', () => {
     expect(await store.claim(claimOf('k', 'a'))).toEqual({ status: 'claimed', attempt: 1 })
   })
 
-  test('on node-redis is not blamed on a client that was closed', async () => {
-    const { store, proxy } = await behindProxy(nodeRedisLibrary)
-    const lost = proxy.cutAfterRequest(isScript)
-    const claim = store.claim(claimOf('k', 'a'))
-    await Promise.all([
-      lost,
-      expect(claim).rejects.toThrow(/^Redis could not be reached, .*does the client reconnect/),
-    ])
-  })
-
   test('to a completion on node-redis, which rejects: true when it is sent again', async () => {
     const { store, proxy } = await behindProxy(nodeRedisLibrary)
     await store.claim(claimOf('k', 'a'))
@@ -86,62 +70,5 @@ onRedis('a lost reply', () => {
     const completion = store.complete({ key: 'k', token: 'a' }, HOUR_MS)
     await Promise.all([lost, expect(completion).rejects.toMatchObject({ code: 'store_unavailable' })])
     expect(await store.complete({ key: 'k', token: 'a' }, HOUR_MS)).toBe(true)
-  })
-
-  test.each(LIBRARIES)(
-    'on $name, to a claim of a receiver: the event runs once, now or next time',
-    async (library) => {
-      const { store, proxy } = await behindProxy(library)
-      const { options, runs } = watched({ store, namespace: 'shop' })
-      const hooks = tixWebhooks(options)
-      const payload = orderCreated()
-      const lost = proxy.cutAfterRequest(isScript)
-      const first = hooks(requestOf(await sign(payload))).then(answerOf)
-      await lost
-      expect([200, 503]).toContain((await first).status)
-      await hooks.drain()
-      const next = tixWebhooks(options)
-      expect((await answerOf(await next(requestOf(await sign(payload))))).status).toBe(200)
-      expect(runs).toHaveLength(1)
-      await next.drain()
-    },
-  )
-
-  test.each(LIBRARIES)(
-    'on $name, to a completion of a receiver: 200, and the event does not run again',
-    async (library) => {
-      const { store, proxy } = await behindProxy(library)
-      let lost: Promise<void> | undefined
-      let runs = 0
-      const { options, reports } = watched({
-        store,
-        namespace: 'shop',
-        on: {
-          'order.created': () => {
-            runs++
-            lost ??= proxy.cutAfterRequest(isScript)
-          },
-        },
-      })
-      const hooks = tixWebhooks(options)
-      const payload = orderCreated()
-      const send = async () => answerOf(await hooks(requestOf(await sign(payload))))
-      expect(await send()).toMatchObject({ status: 200, text: '{"outcome":"handled"}' })
-      await lost
-      expect(await send()).toMatchObject({ status: 200, text: '{"outcome":"duplicate"}' })
-      expect(runs).toBe(1)
-      expect(reports).toEqual([])
-      await hooks.drain()
-    },
-  )
-
-  test.each(LIBRARIES)('on $name, to a release: the next delivery runs at once', async (library) => {
-    const { store, proxy } = await behindProxy(library)
-    await store.claim(claimOf('k', 'a'))
-    const lost = proxy.cutAfterRequest(isScript)
-    const release = store.release({ key: 'k', token: 'a' }).catch(() => undefined)
-    await Promise.all([lost, release])
-    const other = await openStore(library, redisUrl(), { prefix })
-    expect(await other.claim(claimOf('k', 'b'))).toEqual({ status: 'claimed', attempt: 2 })
   })
 })

@@ -90,35 +90,6 @@ onEachDriver('an inbox joined with failures', ({ open }) => {
     }
   })
 
-  test('does not run what is parked, unless it is a replay', async () => {
-    const { joined, effect, state } = await joinedOn()
-    expect(await joined.keep(failed({ parkAfter: { attempts: 1 } }))).toBe('parked')
-    expect(await joined.once(request, notCalled)).toEqual({ status: 'parked' })
-    expect(await joined.once({ ...request, key: null }, notCalled)).toEqual({ status: 'parked' })
-    expect(state()).toEqual([[], [1], []])
-    expect(await joined.once({ ...request, runsParked: true }, effect('e'))).toEqual({ status: 'handled' })
-    expect(state()).toEqual([[KEY], [], ['e']])
-    expect(await joined.once({ ...request, runsParked: true }, notCalled)).toEqual({ status: 'duplicate' })
-  })
-
-  test('removes the failure of an event without a key, which has one of its bytes', async () => {
-    const { joined, effect, state } = await joinedOn()
-    await joined.keep(failed({ key: 'n/sha256:00' }))
-    const plain = { ...request, key: null, failureKey: 'n/sha256:00' }
-    expect(await joined.once(plain, effect('e'))).toEqual({ status: 'handled' })
-    expect(state()).toEqual([[], [], ['e']])
-  })
-
-  test('keeps no failure of an event that was handled meanwhile, until its record is forgotten', async () => {
-    const clock = testClock()
-    const { joined, effect, state } = await joinedOn(open(), clock.now)
-    await joined.once(request, effect('e'))
-    expect(await joined.keep(failed())).toBe('handled')
-    expect(state()).toEqual([[KEY], [], ['e']])
-    clock.jump(7 * DAY)
-    expect(await joined.keep(failed())).toBe('failing')
-  })
-
   describe('of two overlapping deliveries', () => {
     /** All orders of the steps of two deliveries. */
     function orders(one: readonly string[], other: readonly string[]): string[][] {
@@ -227,16 +198,6 @@ onEachDriver('an inbox joined with failures', ({ open }) => {
     db.exec('DROP TABLE tix_webhooks_inbox')
     await expectUnavailable(joined.keep(failed()), /"tix_webhooks_inbox" is missing: run inbox\.migrate\(\)/)
     expect(await failures.count()).toBe(0)
-  })
-
-  test('refuses what the contract does not allow, before it reaches the database', async () => {
-    const { db, statements } = listening(open())
-    const joined = sqliteInbox(db).joinFailures?.(sqliteFailures(db)) as Joined
-    for (const wrong of [{ failureKey: 'ü' }, { key: '' }, { retainMs: 0 }]) {
-      await expect(joined.once({ ...request, ...wrong }, notCalled)).rejects.toBeInstanceOf(TypeError)
-    }
-    await expect(joined.keep(failed({ key: '' }))).rejects.toBeInstanceOf(TypeError)
-    expect(statements).toEqual([])
   })
 
   describe('of an event that never failed', () => {
