@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { type Change, Discard, type OnceRequest, type Purgeable } from 'tix-webhooks'
+import { type Change, Discard, type KeptFailures, type OnceRequest, type Purgeable } from 'tix-webhooks'
 import { type MysqlInbox, ddl as mysqlDdl } from 'tix-webhooks/mysql'
 import { type PostgresInbox, ddl as postgresDdl } from 'tix-webhooks/postgres'
-import { type SqliteTransaction, sqliteInbox } from 'tix-webhooks/sqlite'
+import { type SqliteTransaction, sqliteFailures, sqliteInbox } from 'tix-webhooks/sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { MYSQL_INBOX_CLIENTS } from '../../support/mysql-clients.js'
 import { testMysqlDatabase } from '../../support/mysql-database.js'
@@ -19,6 +19,8 @@ const at = (second: number): string => `2026-11-22T10:00:0${second}Z`
 
 interface Opened {
   readonly inbox: Purgeable
+  /** Joins it with failures of the same pool. */
+  join(): unknown
   /** Asks `isNewest` in a delivery of its own, whose handler then throws the error, if there is one. */
   ask(changes: readonly Change[], request?: OnceRequest, error?: Error): Promise<readonly boolean[]>
 }
@@ -45,9 +47,10 @@ interface Backend {
 
 const valuesOf = (rows: readonly object[]): unknown[][] => rows.map((row) => Object.values(row))
 
-function opened(inbox: PostgresInbox<unknown> | MysqlInbox<unknown>): Opened {
+function opened(inbox: PostgresInbox<unknown> | MysqlInbox<unknown>, failures: () => KeptFailures): Opened {
   return {
     inbox,
+    join: () => inbox.joinFailures?.(failures()),
     async ask(changes, request = RETAIN, error = undefined) {
       let answers: readonly boolean[] = []
       await inbox.once(request, async (tx) => {
@@ -67,7 +70,10 @@ const POSTGRES = INBOX_CLIENTS.map((library, i): Backend => {
     prepare() {
       const database = testDatabase(postgresDdl)
       return {
-        open: (options) => opened(library.open(database).inbox(options)),
+        open(options) {
+          const client = library.open(database)
+          return opened(client.inbox(options), () => client.failures())
+        },
         query: (sql) => database.query(sql),
         rows: async (sql) => valuesOf(await database.query(sql)),
         ago: (hours) => `now() - interval '${hours} h'`,
@@ -85,7 +91,10 @@ const MYSQL = MYSQL_INBOX_CLIENTS.map((library, i): Backend => {
     prepare() {
       const database = testMysqlDatabase(mysqlDdl)
       return {
-        open: (options) => opened(library.open(database).inbox(options)),
+        open(options) {
+          const client = library.open(database)
+          return opened(client.inbox(options), () => client.failures())
+        },
         query: (sql) => database.query(sql),
         rows: async (sql) => valuesOf(await database.query(sql)),
         ago: (hours) => `UTC_TIMESTAMP(6) - INTERVAL ${hours} HOUR`,
@@ -112,6 +121,7 @@ const SQLITE = DRIVERS.map((driver): Backend => {
           const inbox = sqliteInbox(db, options)
           return {
             inbox,
+            join: () => inbox.joinFailures?.(sqliteFailures(db)),
             async ask(changes, request = RETAIN, error = undefined) {
               let answers: readonly boolean[] = []
               await inbox.once(request, async (tx: SqliteTransaction<SqliteDatabase>) =>
@@ -251,6 +261,11 @@ for (const { name, describe, isFurtherClient, prepare } of [...POSTGRES, ...MYSQ
       // No shorter than what the inbox has seen, also for a new subject.
       await inboxes[0]?.ask([{ subject: 'new', at: at(1) }])
       expect(await days()).toEqual([30])
+      // A replay of a failure may come as late.
+      const joined = database.open()
+      expect(joined.join()).toBeDefined()
+      await joined.ask([{ subject: 'new', at: at(1) }])
+      expect(await days()).toEqual([37])
     })
 
     test('is purged after the records, the oldest first, and no more than asked for in all', async () => {

@@ -14,7 +14,6 @@ const HANDLED = { status: 'handled' }
 const DUPLICATE = { status: 'duplicate' }
 const failed = failedDelivery({ key: KEY })
 const unexpected = (): Promise<void> => expect.fail('The work was called')
-const DDL = ddl.split(';\n').filter((statement) => statement.trim() !== '')
 
 function joinedOf<Tx>(joined: JoinedInbox<Tx> | undefined): JoinedInbox<Tx> {
   if (joined === undefined) throw new Error('They are not joined')
@@ -22,7 +21,7 @@ function joinedOf<Tx>(joined: JoinedInbox<Tx> | undefined): JoinedInbox<Tx> {
 }
 
 onMysql('an inbox joined with failures', () => {
-  const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(50))', ...DDL)
+  const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(50))', ddl)
 
   /** The effects, records and failures. */
   async function state(): Promise<unknown> {
@@ -68,17 +67,6 @@ onMysql('an inbox joined with failures', () => {
       expect(await database.column('SELECT attempts FROM tix_webhooks_failures')).toEqual([6])
       expect(await joined.once(REQUEST, effect)).toEqual(HANDLED)
       expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
-    })
-
-    test('remembers changes for seven days longer than failures', async () => {
-      const { inbox, joined } = open()
-      await joined.once(REQUEST, async (tx) => {
-        await inbox.isNewest(tx, { subject: 'show', at: '2026-11-24T10:00:00Z' })
-      })
-      const seconds = await database.column(
-        'SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), expires_at) FROM tix_webhooks_inbox_newest',
-      )
-      expect(seconds.map((value) => Math.round(Number(value) / 86_400))).toEqual([37])
     })
 
     test('names the table that is missing, or to which it has no rights, and runs as without failures', async () => {

@@ -120,18 +120,6 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
     }
   })
 
-  test('remembers changes for seven days longer than failures', async () => {
-    const { inbox, joined } = open()
-    await joined.once(REQUEST, async (tx) => {
-      await inbox.isNewest(tx, { subject: 'show', at: '2026-11-24T10:00:00Z' })
-    })
-    const days = await database.column(
-      "SELECT round(extract(epoch FROM expires_at - now()) / 86400)::int FROM tix_webhooks_inbox_newest WHERE subject = 'show'",
-    )
-    expect(days).toEqual([37])
-    await database.query('TRUNCATE tix_webhooks_inbox_newest')
-  })
-
   test('names the table that is missing, or to which it has no rights, and runs as without failures', async () => {
     const role = `${database.schema}_role`
     await database.query(`CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${database.schema} TO ${role}`)

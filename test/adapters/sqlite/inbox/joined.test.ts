@@ -2,7 +2,7 @@ import { Discard, type JoinedInbox, memoryFailures } from 'tix-webhooks'
 import { type SqliteTransaction, sqliteFailures, sqliteInbox } from 'tix-webhooks/sqlite'
 import { describe, expect, test, vi } from 'vitest'
 import { failed } from '../../../support/failed-delivery.js'
-import { DAY, testClock } from '../../../support/sqlite-claims.js'
+import { DAY } from '../../../support/sqlite-claims.js'
 import { listening, onEachDriver } from '../../../support/sqlite-drivers.js'
 import type { TestDatabase } from '../../../support/sqlite-open.js'
 import { valuesOf } from '../../../support/sqlite-open.js'
@@ -157,29 +157,6 @@ onEachDriver('an inbox joined with failures', ({ open }) => {
         expect([order, one.state()]).toEqual([order, [[], [2], []]])
       }
     })
-  })
-
-  test('remembers changes for as long as a failure is kept, and 7 days', async () => {
-    const clock = testClock()
-    const { inbox, joined } = await joinedOn(open(), clock.now)
-    const at = (ms: number): string => new Date(clock.now() + ms).toISOString()
-    const old = at(-DAY)
-    const apply = async (key: string, date: string): Promise<boolean> => {
-      let isNewest = false
-      await joined.once({ ...request, key, failureKey: key }, async (tx) => {
-        tx.commit((db) => {
-          isNewest = inbox.isNewest(db, { subject: 's', at: date })
-        })
-      })
-      return isNewest
-    }
-    expect(await apply('n/new', at(0))).toBe(true)
-    clock.jump(37 * DAY - 1)
-    await inbox.purge()
-    expect(await apply('n/replayed', old)).toBe(false)
-    clock.jump(1)
-    await inbox.purge()
-    expect(await apply('n/much-later', old)).toBe(true)
   })
 
   test('whose failures have no table says so, and runs as without them', async () => {
