@@ -20,25 +20,31 @@ export interface PoolOptions {
   readonly connectionLimit?: number
   /** Default: the server's own. */
   readonly port?: number
+  /** Further options of the client. */
+  readonly more?: object
 }
 
 /** A promise pool of mysql2. */
-export function createMysql2(url: string, { connectionLimit = 4, port }: PoolOptions = {}): mysql.Pool {
-  return mysql.createPool({ uri: withPort(url, port), connectionLimit })
+export function createMysql2(url: string, { connectionLimit = 4, port, more }: PoolOptions = {}): mysql.Pool {
+  return mysql.createPool({ uri: withPort(url, port), connectionLimit, ...more })
 }
 
 /** A pool of mariadb. */
-export function createMariadb(url: string, { connectionLimit = 4, port }: PoolOptions = {}): mariadb.Pool {
+export function createMariadb(
+  url: string,
+  { connectionLimit = 4, port, more }: PoolOptions = {},
+): mariadb.Pool {
   const parts = new URL(withPort(url, port))
   return mariadb.createPool({
     host: parts.hostname,
-    port: Number(parts.port),
+    port: Number(parts.port || 3306),
     user: decodeURIComponent(parts.username),
     password: decodeURIComponent(parts.password),
     database: parts.pathname.slice(1),
     connectionLimit,
     // By default it opens them all at once.
     minimumIdle: 1,
+    ...more,
   })
 }
 

@@ -53,13 +53,18 @@ export function testMysqlDatabase(...statements: readonly string[]): TestMysqlDa
     const server = await createConnection(mysqlUrl())
     await server.query(`CREATE DATABASE ${name}`).finally(() => server.end())
     pool = createPool({ uri: database.url, connectionLimit: 3 })
-    for (const statement of statements) await pool.query(statement)
+    for (const statement of statements.flatMap(statementsOf)) await pool.query(statement)
   })
   afterAll(async () => {
     await pool?.query(`DROP DATABASE ${name}`)
     await pool?.end()
   })
   return database
+}
+
+/** The statements of a `ddl`. */
+export function statementsOf(sql: string): string[] {
+  return sql.split(';\n').filter((statement) => statement.trim() !== '')
 }
 
 /** A statement that returns no rows has a summary instead. */

@@ -61,13 +61,15 @@ describe('d1Store', () => {
     if (statements.length > 0) expect(await batch('SELECT key FROM checked')).toEqual([[]])
   })
 
-  test('has a ddl that the exec of D1 runs, and so does a migration that finds its table', async () => {
+  test('has a ddl that the exec of D1 runs, and that makes what a migration does', async () => {
     expect(await ask('/exec?table=by_exec')).toBe(2)
-    const [found] = (await batch(
-      "SELECT type FROM sqlite_schema WHERE tbl_name = 'by_exec' AND sql IS NOT NULL ORDER BY type",
-    )) as object[]
-    expect(found).toEqual([{ type: 'index' }, { type: 'table' }])
-    expect(await ask('/migrate-table?table=by_exec')).toBe('')
+    for (const table of ['by_exec', 'by_migration']) {
+      expect(await ask(`/migrate-table?table=${table}`)).toBe('')
+      const [found] = (await batch(
+        `SELECT type FROM sqlite_schema WHERE tbl_name = '${table}' AND sql IS NOT NULL ORDER BY type`,
+      )) as object[]
+      expect(found).toEqual([{ type: 'index' }, { type: 'table' }])
+    }
   })
 })
 

@@ -10,10 +10,7 @@ interface Connection {
 }
 
 onMysql.each(POOLS)('a connection of $name that the app gave back in a transaction', ({ open }) => {
-  const database = testMysqlDatabase(
-    'CREATE TABLE effects (id VARCHAR(100) PRIMARY KEY)',
-    ...ddl.split(';\n').filter((statement) => statement.trim() !== ''),
-  )
+  const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(100) PRIMARY KEY)', ddl)
 
   async function leak(pool: MysqlPool): Promise<void> {
     const connection = (await pool.getConnection()) as unknown as Connection

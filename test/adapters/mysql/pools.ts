@@ -1,15 +1,11 @@
-import * as mariadb from 'mariadb'
-import mysql from 'mysql2/promise'
+import type mysql from 'mysql2/promise'
 import { onTestFinished } from 'vitest'
+import { createMariadb, createMysql2, type PoolOptions } from '../../support/mysql-clients.js'
 import type { TestMysqlDatabase } from '../../support/mysql-database.js'
 
-export interface OpenOptions {
-  /** The most connections. Default 4. */
-  readonly connectionLimit?: number
+export interface OpenOptions extends Omit<PoolOptions, 'port'> {
   /** Statements that each new connection begins with. */
   readonly session?: readonly string[]
-  /** Further options of the client. */
-  readonly more?: object
 }
 
 /** Both kinds of pool are used alike here. */
@@ -29,8 +25,8 @@ function closed<Pool extends { end(): Promise<unknown> }>(pool: Pool): Pool {
 
 const mysql2Client: PoolClient = {
   name: 'mysql2',
-  open({ url }, { connectionLimit = 4, session = [], more = {} } = {}) {
-    const pool = closed(mysql.createPool({ uri: url, connectionLimit, ...more }))
+  open({ url }, { session = [], ...options } = {}) {
+    const pool = closed(createMysql2(url, options))
     pool.pool.on('connection', (connection) => {
       for (const statement of session) connection.query(statement, () => {})
     })
@@ -40,23 +36,11 @@ const mysql2Client: PoolClient = {
 
 const mariadbClient: PoolClient = {
   name: 'mariadb',
-  open({ url }, { connectionLimit = 4, session = [], more = {} } = {}) {
-    const parts = new URL(url)
-    return closed(
-      mariadb.createPool({
-        host: parts.hostname,
-        port: Number(parts.port || 3306),
-        user: decodeURIComponent(parts.username),
-        password: decodeURIComponent(parts.password),
-        database: parts.pathname.slice(1),
-        connectionLimit,
-        minimumIdle: 1,
-        // By default it asks for a connection that is refused again and again for 10 s.
-        acquireTimeout: 2_000,
-        ...(session.length > 0 ? { initSql: [...session] } : {}),
-        ...more,
-      }),
-    ) as unknown as AnyPool
+  open({ url }, { session = [], more, ...options } = {}) {
+    const initSql = session.length > 0 ? { initSql: [...session] } : {}
+    // By default it asks for a connection that is refused again and again for 10 s.
+    const pool = createMariadb(url, { ...options, more: { acquireTimeout: 2_000, ...initSql, ...more } })
+    return closed(pool) as unknown as AnyPool
   },
 }
 

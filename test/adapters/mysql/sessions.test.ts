@@ -213,7 +213,7 @@ const OPTIONS: readonly (readonly [string, PoolClient, object])[] = [
 ]
 
 onMysql('the three of a MySQL', () => {
-  const database = testMysqlDatabase(...ddl.split(';\n').filter((statement) => statement.trim() !== ''))
+  const database = testMysqlDatabase(ddl)
   beforeEach(async () => {
     for (const table of ['', '_inbox', '_inbox_newest', '_failures']) {
       await database.query(`DELETE FROM tix_webhooks${table}`)

@@ -29,6 +29,9 @@ describe('the advice on an error of Postgres', () => {
       fault('42703'),
       /^The table "seen" is of another version.*store\.migrate\(\) names what is missing/,
     ],
+    ['a wrong password', fault('28P01'), /^Postgres refused the user or the password of the connection\.$/],
+    ['no memory', fault('53200'), /^Postgres is out of memory/],
+    ['what nobody has heard of', fault('XX999'), /^Postgres failed with XX999/],
     ['no rights', fault('42501'), /^The user of this connection has no rights on "seen"/],
     ['a replica', fault('25006'), /^This database is read-only/],
     ['an error that Prisma wrapped', prismas('25006'), /^This database is read-only/],
@@ -72,6 +75,7 @@ describe('the advice on an error of Postgres', () => {
   ])('knows %s', (_, error, message) => {
     const advice = table.unavailable(error)
     expect(advice.message).toMatch(message)
+    expect(advice.message).not.toMatch(/what it says/)
     expect([advice.code, advice.cause]).toEqual(['store_unavailable', error])
     expect(table.unavailable(advice)).toBe(advice)
   })

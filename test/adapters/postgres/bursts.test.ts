@@ -1,10 +1,9 @@
 import type { ClaimResult, IdempotencyStore } from 'tix-webhooks'
-import { ddl, postgresStore } from 'tix-webhooks/postgres'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { ddl } from 'tix-webhooks/postgres'
+import { beforeEach, expect, test } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
-import { openPg, openPostgresJs, STORE_CLIENTS } from '../../support/postgres-clients.js'
+import { openPg, STORE_CLIENTS } from '../../support/postgres-clients.js'
 import { testDatabase } from '../../support/postgres-database.js'
-import { startProxy } from '../../support/tcp-proxy.js'
 
 const HOUR_MS = 3_600_000
 const TIMES = { leaseMs: HOUR_MS, retainMs: 24 * HOUR_MS }
@@ -43,69 +42,6 @@ onPostgres.each(STORE_CLIENTS)('a burst of calls of postgresStore over $name', (
   const database = testDatabase(ddl)
   beforeEach(() => database.query('TRUNCATE tix_webhooks'))
 
-  test('is answered as the calls would be one by one, with four connections and few round trips', async () => {
-    const { hostname, port } = new URL(database.url)
-    const proxy = await startProxy({ host: hostname, port: Number(port || 5432) })
-    onTestFinished(() => proxy.close())
-    const store = open(database, { port: proxy.port, max: 10 }).store()
-    const all = <T>(answer: T): T[] => KEYS.map(() => answer)
-    await claimAll(store, ['it connects'])
-
-    const before = proxy.roundTrips
-    expect(await claimAll(store, KEYS)).toEqual(all(claimed(1)))
-    // Two statements, and what a connection needs before its first one.
-    expect(proxy.roundTrips - before).toBeLessThan(12)
-    // A claim that is sent again repeats its grant.
-    expect(await claimAll(store, KEYS)).toEqual(all(claimed(1)))
-    const denied = await claimAll(store, KEYS, 'b')
-    expect(denied).toEqual(all(IN_FLIGHT))
-    for (const answer of denied) {
-      expect(answer.status === 'in_flight' && answer.retryAfterMs).toBeGreaterThan(HOUR_MS / 2)
-    }
-
-    // All four kinds at once, of which the second half has another holder.
-    const half = KEYS.length / 2
-    await database.query('UPDATE tix_webhooks SET token = $1 WHERE key = ANY($2)', ['c', KEYS.slice(half)])
-    const firstHalf = KEYS.map((_, i) => i < half)
-    const [renewed, claims, completed, released] = await Promise.all([
-      each(KEYS, (key) => store.renew({ key, token: 'a' }, 2 * HOUR_MS)),
-      claimAll(
-        store,
-        KEYS.map((key) => `new ${key}`),
-      ),
-      each(KEYS, (key) => store.complete({ key: `absent ${key}`, token: 'a' }, HOUR_MS)),
-      each(KEYS, (key) => store.release({ key: `absent ${key}`, token: 'b' })),
-    ])
-    expect(renewed).toEqual(firstHalf)
-    expect(claims).toEqual(all(claimed(1)))
-    expect(completed).toEqual(all(true))
-    expect(released).toEqual(all(false))
-    expect(
-      await database.column(
-        "SELECT count(*)::int FROM tix_webhooks WHERE state = 'running' AND attempt = 1 AND expires_at > now() + interval '23 h' AND lease_until > now() + interval '90 min'",
-      ),
-    ).toEqual([half])
-
-    expect(await each(KEYS, (key) => store.release({ key, token: 'a' }))).toEqual(firstHalf)
-    // After its own release a claim changes nothing.
-    expect(await claimAll(store, KEYS.slice(0, half))).toEqual(
-      KEYS.slice(0, half).map(() => ({ status: 'in_flight', retryAfterMs: 1 })),
-    )
-    expect(await claimAll(store, KEYS, 'b')).toEqual(KEYS.map((_, i) => (i < half ? claimed(2) : IN_FLIGHT)))
-    expect(await each(KEYS, (key) => store.complete({ key, token: 'b' }, HOUR_MS))).toEqual(firstHalf)
-    expect(await claimAll(store, KEYS.slice(0, half), 'd')).toEqual(
-      KEYS.slice(0, half).map(() => ({ status: 'completed' })),
-    )
-    expect(proxy.connections).toBeLessThanOrEqual(4)
-  })
-
-  test('of one key grants one, and answers the others in the order of their arrival', async () => {
-    const store = open(database).store()
-    const tokens = Array.from({ length: 40 }, (_, i) => `t${i}`)
-    const answers = await each(tokens, (token) => store.claim({ key: 'same', token, ...TIMES }))
-    expect(answers).toEqual([claimed(1), ...tokens.slice(1).map(() => IN_FLIGHT)])
-  })
-
   test('keeps what is in keys and tokens out of the SQL, and each answer with its key', async () => {
     const store = open(database).store()
     const tokenOf = (key: string) => HOSTILE[HOSTILE.length - 1 - HOSTILE.indexOf(key)] as string
@@ -137,24 +73,6 @@ onPostgres.each(STORE_CLIENTS)('a burst of calls of postgresStore over $name', (
       }),
     )
     expect(settled.filter(({ status }) => status === 'rejected')).toEqual([])
-  })
-
-  test('passes without the record that a trigger refuses', async () => {
-    await database.query(
-      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-         IF NEW.key = 'order 7' THEN RAISE EXCEPTION 'not this one'; END IF; RETURN NEW; END $$;
-       CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON tix_webhooks FOR EACH ROW EXECUTE FUNCTION refuse()`,
-    )
-    onTestFinished(async () => void (await database.query('DROP FUNCTION refuse CASCADE')))
-    const store = open(database).store()
-    const answers = await Promise.allSettled(KEYS.map((key) => store.claim({ key, token: 'a', ...TIMES })))
-    for (const [i, answer] of answers.entries()) {
-      if (KEYS[i] === 'order 7') {
-        expect(answer).toMatchObject({
-          reason: { code: 'store_unavailable', cause: { message: expect.stringMatching(/not this one/) } },
-        })
-      } else expect(answer).toEqual({ status: 'fulfilled', value: claimed(1) })
-    }
   })
 
   test('goes by the newest version of a record that it has waited for', async () => {
@@ -222,29 +140,5 @@ onPostgres.each(STORE_CLIENTS)('a burst of calls of postgresStore over $name', (
         { timeout: 10_000 },
       )
       .toEqual(KEYS.map(() => claimed(1)))
-  })
-})
-
-onPostgres('a burst without prepared statements, as PgBouncer wants it,', () => {
-  const database = testDatabase(ddl)
-  beforeEach(() => database.query('TRUNCATE tix_webhooks'))
-
-  test('is answered over postgres.js with prepare: false', async () => {
-    const store = postgresStore(openPostgresJs(database, {}, { prepare: false }))
-    expect(await claimAll(store, KEYS)).toEqual(KEYS.map(() => claimed(1)))
-    expect(await each(KEYS, (key) => store.complete({ key, token: 'a' }, HOUR_MS))).toEqual(
-      KEYS.map(() => true),
-    )
-  })
-
-  test('is answered over pg after each connection has lost the names', async () => {
-    const pool = openPg(database)
-    const store = postgresStore(pool)
-    await claimAll(store, KEYS)
-    await Promise.all([1, 2, 3, 4].map(() => pool.query('SELECT pg_sleep(0.05); DEALLOCATE ALL')))
-    expect(await claimAll(store, KEYS)).toEqual(KEYS.map(() => claimed(1)))
-    expect(await each(KEYS, (key) => store.complete({ key, token: 'a' }, HOUR_MS))).toEqual(
-      KEYS.map(() => true),
-    )
   })
 })

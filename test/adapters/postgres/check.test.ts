@@ -1,33 +1,16 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { Pool } from 'pg'
 import postgres from 'postgres'
-import { Discard, StoreError } from 'tix-webhooks'
-import {
-  ddl,
-  type PostgresInboxOptions,
-  postgresFailures,
-  postgresInbox,
-  postgresStore,
-} from 'tix-webhooks/postgres'
+import { StoreError } from 'tix-webhooks'
+import { ddl, postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { atOnce } from '../../support/at-once.js'
 import { failedDelivery } from '../../support/failed-deliveries.js'
 import { freePort } from '../../support/free-port.js'
-import { notRefusedKeys } from '../../support/invalid-inputs.js'
 import { onPostgres } from '../../support/on-servers.js'
-import {
-  INBOX_CLIENTS,
-  type OpenClient,
-  openPg,
-  openPostgresJs,
-  STORE_CLIENTS,
-} from '../../support/postgres-clients.js'
+import { INBOX_CLIENTS, openPg, STORE_CLIENTS } from '../../support/postgres-clients.js'
 import { type TestDatabase, testDatabase } from '../../support/postgres-database.js'
-import { errorResponse } from '../../support/postgres-fatal.js'
 
 const TABLES = ['tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_inbox_newest', 'tix_webhooks_failures']
-const HOUR_MS = 3_600_000
 
 type Checked = { check(): Promise<void> }
 type Settings = Readonly<Record<string, string>>
@@ -143,35 +126,9 @@ onPostgres('the check', () => {
     })
   })
 
-  test('rejects once the table is dropped, until it is back', async () => {
-    const opened = openAll()
-    await atOnce(opened, ({ checked }) => checked.check())
-    await database.query(`DROP TABLE ${RECORDED}`)
-    await atOnce(opened, ({ checked }) => expectUnavailable(checked.check(), MISSING))
-    await database.query(ddl)
-    await atOnce(opened, ({ checked }) => checked.check())
-  })
-
   test('of an inbox does not ask for the table of isNewest, which not every app has', async () => {
     await database.query('DROP TABLE tix_webhooks_inbox_newest')
     await postgresInbox(openPg(database)).check()
-  })
-
-  test('of a store is not behind its own calls, and of each kind takes one connection', async () => {
-    const pool = openPg(database, { max: 8 })
-    const other = await openPg(database).connect()
-    const store = postgresStore(pool)
-    await store.check()
-    await other.query('BEGIN')
-    await other.query("INSERT INTO tix_webhooks VALUES ('k', 'running', 1, 't', now(), now(), now())")
-    const lease = { token: 'a', leaseMs: HOUR_MS, retainMs: HOUR_MS }
-    // The first claim waits for the other transaction, and the second one behind it.
-    const claims = ['k', 'k'].map((key) => store.claim({ key, ...lease }))
-    for (const one of [store, postgresInbox(pool), postgresFailures(pool)]) await one.check()
-    expect(pool.totalCount).toBe(2)
-    await other.query('ROLLBACK')
-    other.release()
-    expect(await Promise.all(claims)).toEqual(claims.map(() => ({ status: 'claimed', attempt: 1 })))
   })
 
   const allOf = (pool: Pool, sql: postgres.Sql): Checked[] => [
@@ -194,70 +151,5 @@ onPostgres('the check', () => {
     for (const checked of clientsOf(await freePort())) {
       await expectUnavailable(checked.check(), /^There is no Postgres at the host and port/)
     }
-  })
-
-  test('rejects if the server refuses the password, and does not show it', async () => {
-    const server = createServer((socket) => {
-      socket.once('data', () =>
-        socket.end(
-          errorResponse({
-            S: 'FATAL',
-            V: 'FATAL',
-            C: '28P01',
-            M: 'password authentication failed for user "app" (hunter2)',
-          }),
-        ),
-      )
-      socket.on('error', () => {})
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    onTestFinished(() => void server.close())
-    for (const checked of clientsOf((server.address() as AddressInfo).port)) {
-      await expectUnavailable(
-        checked.check(),
-        /^Postgres refused the user or the password of the connection\.$/,
-      )
-    }
-  })
-
-  test('rejects if the pool is closed', async () => {
-    const pool = openPg(database)
-    const sql = openPostgresJs(database)
-    const all = allOf(pool, sql)
-    for (const checked of all) await checked.check()
-    await Promise.all([pool.end(), sql.end()])
-    for (const checked of all) await expectUnavailable(checked.check(), /^The pool is closed/)
-  })
-})
-
-onPostgres.each(INBOX_CLIENTS)('isHandled of an inbox over $name', ({ open }) => {
-  const database = testDatabase(ddl)
-  const retainMs = HOUR_MS
-  const openInbox = (client: OpenClient, options: PostgresInboxOptions = {}) => client.inbox(options)
-
-  test('is true for a committed record within its retention, and for nothing else', async () => {
-    const inbox = openInbox(open(database))
-    expect(await inbox.isHandled('handled')).toBe(false)
-    const during: boolean[] = []
-    await inbox.once({ key: 'handled', retainMs }, async () => {
-      during.push(await inbox.isHandled('handled'))
-    })
-    expect(during).toEqual([false])
-    const failing = inbox.once({ key: 'failed', retainMs }, () => Promise.reject(new Error('no')))
-    await expect(failing).rejects.toThrow('no')
-    await inbox.once({ key: 'discarded', retainMs }, () => Promise.reject(new Discard()))
-    const keys = ['handled', 'failed', 'discarded', 'HANDLED', 'handle%', 'unknown']
-    const ask = () => Promise.all(keys.map((key) => inbox.isHandled(key)))
-    expect(await ask()).toEqual([true, false, true, false, false, false])
-    await database.query(
-      "UPDATE tix_webhooks_inbox SET expires_at = now() - interval '1 ms' WHERE key = 'handled'",
-    )
-    expect(await ask()).toEqual([false, false, true, false, false, false])
-    expect(await notRefusedKeys(inbox)).toEqual([])
-  })
-
-  test('rejects with advice if it cannot know', async () => {
-    const inbox = openInbox(open(database), { table: 'nowhere' })
-    await expectUnavailable(inbox.isHandled('k'), /^The table "nowhere" is missing: run inbox\.migrate/)
   })
 })

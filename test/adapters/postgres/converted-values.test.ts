@@ -1,5 +1,6 @@
 import { CamelCasePlugin, Kysely, ParseJSONResultsPlugin, PostgresDialect } from 'kysely'
 import { type Pool, types } from 'pg'
+import postgres from 'postgres'
 import { ddl, type PostgresInbox, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, expect, test } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
@@ -67,6 +68,17 @@ const POOLS: [string, (database: TestDatabase) => Pool][] = [
       return openPostgresJs(database, {}, { transform: { value: { from } } }) as unknown as Pool
     },
   ],
+  ...(
+    [
+      ['postgres.camel', postgres.camel],
+      ['postgres.pascal', postgres.pascal],
+      ['postgres.kebab', postgres.kebab],
+      ['a function', { column: (name: string) => `_${name}` }],
+    ] as const
+  ).map(([how, transform]): [string, (database: TestDatabase) => Pool] => [
+    `renames columns (transform of postgres.js, by ${how})`,
+    (database) => openPostgresJs(database, {}, { transform }) as unknown as Pool,
+  ]),
 ]
 
 const INBOXES: [string, (database: TestDatabase) => PostgresInbox<unknown>][] = [
@@ -151,6 +163,15 @@ onPostgres('values that the user’s client converts', () => {
     await expect(inbox.migrate()).rejects.toMatchObject(misread)
     isChanging = false
     expect(await inbox.once(request, async () => {})).toEqual({ status: 'handled' })
+  })
+
+  test('are never guessed where a parser of pg turns booleans into words', async () => {
+    const words = { [types.builtins.BOOL]: (value: string) => (value === 't' ? 'yes' : 'no') }
+    const pool = openParsing(database, words)
+    const misread = { code: 'store_misbehaved', message: expect.stringMatching(/type parser/) }
+    const claim = { key: 'k', token: 'a', leaseMs: HOUR_MS, retainMs: HOUR_MS }
+    await expect(postgresStore(pool).claim(claim)).rejects.toMatchObject(misread)
+    await expect(postgresInbox(pool).once(claim, async () => {})).rejects.toMatchObject(misread)
   })
 
   test.each(['locked', 'fresh', 'id'])(

@@ -5,27 +5,9 @@ import { Kysely, PostgresDialect } from 'kysely'
 import { Client, Pool } from 'pg'
 import postgres from 'postgres'
 import { Sequelize } from 'sequelize'
-import {
-  ddl,
-  type PostgresInboxOptions,
-  type PostgresStoreOptions,
-  postgresFailures,
-  postgresInbox,
-  postgresStore,
-} from 'tix-webhooks/postgres'
+import { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { DataSource } from 'typeorm'
 import { describe, expect, test } from 'vitest'
-import { orderCreated } from '../../support/deliveries.js'
-import {
-  notRefusedInputs,
-  notRefusedLimits,
-  notRefusedOnces,
-  notRefusedRequests,
-} from '../../support/invalid-inputs.js'
-import { onPostgres } from '../../support/on-servers.js'
-import { openPg, STORE_CLIENTS } from '../../support/postgres-clients.js'
-import { testDatabase } from '../../support/postgres-database.js'
-import { endpoint } from '../../support/postgres-endpoint.js'
 
 // None of them connects before it is used.
 const pool = new Pool()
@@ -40,21 +22,6 @@ describe.each([
   ['postgresInbox', postgresInbox as (client: never, options?: object) => unknown],
   ['postgresFailures', postgresFailures as (client: never, options?: object) => unknown],
 ])('%s', (name, create) => {
-  test('refuses anything but a pool, and names what it accepts', () => {
-    const told = (type: string): string =>
-      `pool must be a Pool of pg, or the sql of postgres.js, not ${type} `
-    const rows: [client: unknown, message: string][] = [
-      [undefined, told('undefined')],
-      [null, told('null')],
-      ['postgres://127.0.0.1/none', told('a string')],
-      [Pool, told('a function')],
-      [{}, told('an object')],
-      [{ connect() {}, query() {}, transaction() {} }, told('an object')],
-      [Promise.resolve(pool), told('a promise')],
-    ]
-    expect(notRefusedInputs((client: never) => create(client), rows)).toEqual([])
-  })
-
   // The objects themselves, made as their documentation does; of what is not installed here, the methods that it has.
   const POOL_OF_PG = 'new Pool({ connectionString: process.env.DATABASE_URL })'
   const NEON_POOL = `import { Pool } from '@neondatabase/serverless' and call ${name}(${POOL_OF_PG})`
@@ -111,81 +78,6 @@ describe.each([
     // Failures hand no transaction to a handler.
     const lines = { postgresStore: store, postgresInbox: inbox, postgresFailures: forFailures(inbox) }[name]
     expect(make).toThrow(lines)
-  })
-
-  test('refuses invalid names of tables, and options that it does not have', () => {
-    const tables = ['', 'a b', 'a"; DROP TABLE users; --', "a'", 'a.b.c', 'a.', '.a', '1a', 'täble', 'a\n']
-    const rows: [options: object, message: RegExp][] = [
-      ...[...tables, 'x'.repeat(49), 7, ['a']].map((table): [object, RegExp] => [
-        { table },
-        /^table must be a name of 1 to 48 letters, digits and _/,
-      ]),
-      [{ tabel: 'typo' }, /tabel/],
-      [{ purgeEverySecond: 1 }, /purgeEverySecond\b/],
-      [{ purgeEverySeconds: 0 }, /^purgeEverySeconds must be .* above 0/],
-      [{ retentionSeconds: 86_400 }, /retentionSeconds/],
-    ]
-    for (const client of [pool, sql]) {
-      expect(notRefusedInputs((options: object) => create(client as never, options), rows)).toEqual([])
-    }
-  })
-
-  test('connects to nothing, and starts nothing, when it is made', () => {
-    create(pool as never, { purgeEverySeconds: 1 } satisfies PostgresStoreOptions & PostgresInboxOptions)
-    expect(pool.totalCount).toBe(0)
-    expect(name).toMatch(/^postgres/)
-  })
-})
-
-test('postgresInbox refuses an idleTimeoutSeconds that is not from 1 to 86400', () => {
-  const rows = [0, 0.5, -1, 86_401, Number.NaN, '60'].map((idleTimeoutSeconds): [unknown, RegExp] => [
-    { idleTimeoutSeconds },
-    /^idleTimeoutSeconds must be a number of seconds from 1 to 86400/,
-  ])
-  expect(notRefusedInputs((options: PostgresInboxOptions) => postgresInbox(pool, options), rows)).toEqual([])
-  for (const idleTimeoutSeconds of [1, 86_400]) {
-    expect(() => postgresInbox(pool, { idleTimeoutSeconds })).not.toThrow()
-  }
-})
-
-onPostgres.each(STORE_CLIENTS)('a store over $name', ({ open }) => {
-  const database = testDatabase(ddl)
-
-  test('refuses requests that the contract does not allow, and writes nothing', async () => {
-    const store = open(database).store()
-    expect(await notRefusedRequests(store)).toEqual([])
-    expect(await notRefusedLimits(store)).toEqual([])
-    expect(await database.column('SELECT key FROM tix_webhooks')).toEqual([])
-  })
-
-  test('gets a hash from the receiver for a key that it cannot take', async () => {
-    const keys = ['a\0b', 'k'.repeat(10_240), 'schlüssel', ' ', "'; DROP TABLE tix_webhooks; --"]
-    const runs: unknown[] = []
-    let key = ''
-    const { send, reports } = await endpoint({
-      store: open(database).store(),
-      key: () => key,
-      on: { 'order.created': (_event, ctx) => runs.push(ctx.key) },
-    })
-    for (key of keys) {
-      expect(await send(orderCreated())).toEqual({ status: 200, outcome: 'handled' })
-      expect(await send(orderCreated())).toEqual({ status: 200, outcome: 'duplicate' })
-    }
-    expect(new Set(await database.column('SELECT key FROM tix_webhooks'))).toEqual(new Set(runs))
-    expect(runs).toHaveLength(keys.length)
-    expect(reports).toEqual([])
-    await database.query('TRUNCATE tix_webhooks')
-  })
-})
-
-onPostgres('an inbox', () => {
-  const database = testDatabase(ddl)
-
-  test('refuses requests that the contract does not allow, and runs nothing', async () => {
-    const inbox = postgresInbox(openPg(database))
-    expect(await notRefusedOnces(inbox)).toEqual([])
-    expect(await notRefusedLimits(inbox)).toEqual([])
-    expect(await database.column('SELECT key FROM tix_webhooks_inbox')).toEqual([])
   })
 })
 

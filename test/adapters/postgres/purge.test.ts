@@ -1,7 +1,4 @@
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { ddl, type PostgresStore, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { openPg, STORE_CLIENTS } from '../../support/postgres-clients.js'
@@ -37,16 +34,6 @@ onPostgres('purge of a Postgres store', () => {
       expect(await keys()).toEqual(['kept'])
     })
 
-    test('leaves alone what was completed so late that its retention is not over, though that of its claim is', async () => {
-      const store = open(database).store()
-      await store.claim(claimOf('k'))
-      await store.complete({ key: 'k', token: 'new' }, 3 * HOUR_MS)
-      await database.query("UPDATE tix_webhooks SET purge_after = purge_after - interval '3 h'")
-      expect(await store.purge()).toBe(0)
-      await database.query("UPDATE tix_webhooks SET expires_at = expires_at - interval '3 h'")
-      expect(await store.purge()).toBe(1)
-    })
-
     test('deletes 1,000 at a time by default', async () => {
       const store = open(database).store()
       await insertExpired(1, 1_001)
@@ -64,24 +51,6 @@ onPostgres('purge of a Postgres store', () => {
       await pool.query('COMMIT')
       expect(await store.purge()).toBe(0)
       expect(await store.complete({ key: 'old 1', token: 'new' }, HOUR_MS)).toBe(true)
-    })
-
-    test('takes no record from a storm of claims', async () => {
-      const [store, claiming] = [open(database).store(), open(database).store()]
-      for (let round = 0; round < 5; round++) {
-        await database.query('TRUNCATE tix_webhooks')
-        await insertExpired(1, 100)
-        let isClaiming = true
-        const purging = (async () => {
-          while (isClaiming) await store.purge({ limit: 7 })
-        })()
-        await Promise.all(Array.from({ length: 100 }, (_, i) => claiming.claim(claimOf(`old ${100 - i}`))))
-        isClaiming = false
-        await purging
-        expect(await database.column("SELECT count(*)::int FROM tix_webhooks WHERE token = 'new'")).toEqual([
-          100,
-        ])
-      }
     })
   })
 
@@ -102,16 +71,6 @@ onPostgres('purge of a Postgres store', () => {
     expect(await handling).toEqual({ status: 'handled' })
     expect(await inbox.once({ key: 'a', retainMs: HOUR_MS }, async () => {})).toEqual({ status: 'duplicate' })
   })
-
-  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5' as never])(
-    'refuses a limit of %s',
-    async (limit) => {
-      const pool = openPg(database)
-      for (const { purge } of [postgresStore(pool), postgresInbox(pool)]) {
-        await expect(purge({ limit })).rejects.toThrow(/limit must be a whole number of at least 1/)
-      }
-    },
-  )
 
   describe('in the background', () => {
     const fakeTimeouts = (): void => {
@@ -157,62 +116,5 @@ onPostgres('purge of a Postgres store', () => {
       await vi.advanceTimersByTimeAsync(60_000)
       while ((await database.column('SELECT key FROM tix_webhooks_inbox')).length !== 1);
     })
-
-    test('warns once while it fails, and goes on', async () => {
-      const warnings = vi.spyOn(console, 'warn').mockImplementation(() => {})
-      onTestFinished(() => warnings.mockRestore())
-      const pool = openPg(database)
-      const store: PostgresStore = postgresStore(pool, { purgeEverySeconds: 60 })
-      fakeTimeouts()
-      await store.claim(claimOf('kept'))
-      const queries = vi.spyOn(pool, 'query')
-      const tryToPurge = async (): Promise<void> => {
-        await vi.advanceTimersByTimeAsync(60_000)
-        // Until its last statement is answered, and the next purge is scheduled.
-        let asked: number
-        do {
-          asked = queries.mock.results.length
-          await Promise.allSettled(queries.mock.results.map(({ value }) => value))
-          await new Promise(setImmediate)
-        } while (queries.mock.results.length > asked)
-      }
-      await database.query('ALTER TABLE tix_webhooks RENAME TO away')
-      for (let i = 0; i < 3; i++) await tryToPurge()
-      expect(warnings.mock.calls).toEqual([
-        [
-          expect.stringMatching(
-            /^tix-webhooks: records past their retention could not be purged: The table "\w+"\."tix_webhooks" is missing/,
-          ),
-        ],
-      ])
-      await database.query('ALTER TABLE away RENAME TO tix_webhooks')
-      await insertExpired(1, 3)
-      await tryToPurge()
-      expect(await keys()).toEqual(['kept'])
-      await database.query('ALTER TABLE tix_webhooks RENAME TO away')
-      await tryToPurge()
-      await database.query('ALTER TABLE away RENAME TO tix_webhooks')
-      expect(warnings).toHaveBeenCalledTimes(2)
-    })
-
-    test('keeps no process alive', async () => {
-      const child = fileURLToPath(new URL('../../support/postgres-purging-child.ts', import.meta.url))
-      const args = ['--import', 'tsx', child, database.url, database.settings()]
-      const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
-      expect(stdout).toBe('claimed\n')
-    }, 60_000)
-
-    test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2_147_484, '60' as never])(
-      'refuses %s seconds',
-      (purgeEverySeconds) => {
-        const pool = openPg(database)
-        expect(() => postgresStore(pool, { purgeEverySeconds })).toThrow(
-          /purgeEverySeconds must be a number of seconds above 0/,
-        )
-        expect(() => postgresInbox(pool, { purgeEverySeconds })).toThrow(
-          /purgeEverySeconds must be a number of seconds above 0/,
-        )
-      },
-    )
   })
 })

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { isWebhookError } from 'tix-webhooks'
-import { ddl, postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg, openPostgresJs } from '../../support/postgres-clients.js'
@@ -100,27 +100,6 @@ onPostgres('a search_path that changes', () => {
       expect(await tenants.column('SELECT count(*)::int FROM tix_webhooks')).toEqual([0])
     },
   )
-
-  test('names the table with the schema in which it was found', async () => {
-    const pool = openPg(database)
-    const [store, inbox] = [postgresStore(pool), postgresInbox(pool)]
-    await store.claim(claimOf('a'))
-    await inbox.once(once('a'), async () => {})
-    // The SQL for a migration tool has the user's name.
-    const made = [postgresStore(pool), postgresInbox(pool), postgresFailures(pool)]
-    expect(made.map((one) => one.ddl).join('\n')).toBe(ddl)
-    for (const table of TABLES) await database.query(`ALTER TABLE ${table} RENAME TO ${table}_away`)
-    try {
-      for (const [use, table] of [
-        [() => store.claim(claimOf('b')), 'tix_webhooks'],
-        [() => inbox.once(once('b'), async () => {}), 'tix_webhooks_inbox'],
-      ] as const) {
-        await expect(use()).rejects.toThrow(`The table "${database.schema}"."${table}" is missing`)
-      }
-    } finally {
-      for (const table of TABLES) await database.query(`ALTER TABLE ${table}_away RENAME TO ${table}`)
-    }
-  })
 
   test('finds a schema whose name needs quotes, and reads it however the client converts text', async () => {
     const name = `${database.schema} O'Brien "ü"`

@@ -1,11 +1,8 @@
 import { postgresStore } from 'tix-webhooks/postgres'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { orderCreated } from '../../support/deliveries.js'
 import { onPostgres } from '../../support/on-servers.js'
-import { INBOX_CLIENTS, openPg, STORE_CLIENTS, type StoreClient } from '../../support/postgres-clients.js'
+import { openPg, STORE_CLIENTS, type StoreClient } from '../../support/postgres-clients.js'
 import { testDatabase } from '../../support/postgres-database.js'
-import { endpoint } from '../../support/postgres-endpoint.js'
-import { deferred } from '../../support/promises.js'
 
 const CLAIM = { key: 'k', token: 't', leaseMs: 60_000, retainMs: 60_000 }
 
@@ -23,8 +20,6 @@ onPostgres('what a server can fail with', () => {
     )
   }
 
-  const failing = (sqlstate: string) => () =>
-    beforeClaim(`RAISE EXCEPTION 'no' USING ERRCODE = '${sqlstate}';`)
   const claim = async (client: StoreClient, settings: Record<string, string> = {}) =>
     client.open(database, { settings }).store().claim(CLAIM)
 
@@ -109,23 +104,6 @@ onPostgres('what a server can fail with', () => {
       },
       /^Postgres has no connection left/,
     ],
-    // Conditions that a test cannot create: a function of the server raises them.
-    [
-      'a full disk',
-      (client) => failing('53100')().then(() => claim(client)),
-      /^The disk of Postgres is full/,
-    ],
-    [
-      'too little memory',
-      (client) => failing('53200')().then(() => claim(client)),
-      /^Postgres is out of memory/,
-    ],
-    ['a conflict', (client) => failing('40001')().then(() => claim(client)), /^Postgres could not serialize/],
-    [
-      'what nobody has heard of',
-      (client) => failing('XX999')().then(() => claim(client)),
-      /^Postgres failed with XX999/,
-    ],
   ]
 
   test.each(
@@ -137,44 +115,5 @@ onPostgres('what a server can fail with', () => {
     )
     expect(error).toMatchObject({ code: 'store_unavailable', message: expect.stringMatching(advice) })
     expect((error as Error).cause).toBeInstanceOf(Error)
-  })
-})
-
-onPostgres.each(INBOX_CLIENTS)('two serializable transactions of an inbox over $name', (library) => {
-  const database = testDatabase('CREATE TABLE seats (id text)')
-
-  test('that conflict end as one handled, and one to retry, which is reported as a conflict', async () => {
-    const client = library.open(database, { settings: { default_transaction_isolation: 'serializable' } })
-    const inbox = client.inbox()
-    await inbox.migrate()
-    const bothHaveRead = deferred()
-    const bothHaveWritten = deferred()
-    let readers = 0
-    let writers = 0
-    const { send, reports } = await endpoint({
-      inbox,
-      on: {
-        'order.created': async (event, { tx }) => {
-          await client.run(tx, 'SELECT count(*) FROM seats')
-          readers += 1
-          if (readers === 2) bothHaveRead.resolve()
-          await bothHaveRead.promise
-          try {
-            await client.run(tx, `INSERT INTO seats VALUES ('${event.data.order.id}')`)
-          } finally {
-            writers += 1
-            if (writers === 2) bothHaveWritten.resolve()
-          }
-          // So that neither is committed when the other one writes: then it is a COMMIT that fails.
-          await bothHaveWritten.promise
-        },
-      },
-    })
-    const orders = [orderCreated({ id: 'a' }), orderCreated({ id: 'b' })]
-    const answers = await Promise.all(orders.map(send))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    for (const { message } of reports) expect(message).toMatch(/could not serialize/)
-    for (const order of orders) while ((await send(order)).status !== 200);
-    expect(await database.column('SELECT id FROM seats ORDER BY id')).toEqual(['a', 'b'])
   })
 })

@@ -71,17 +71,6 @@ onPostgres.each(STORE_CLIENTS)('postgresStore over $name', (library) => {
     ).toEqual([true])
   })
 
-  test('says how much of the lease is left', async () => {
-    const store = library.open(database).store()
-    await store.claim(claimOf())
-    await database.query("UPDATE tix_webhooks SET lease_until = now() + interval '10 min'")
-    const answer = await store.claim(claimOf({ token: 'b' }))
-    expect(answer).toEqual({ status: 'in_flight', retryAfterMs: expect.any(Number) })
-    const { retryAfterMs } = answer as { retryAfterMs: number }
-    expect(retryAfterMs).toBeLessThanOrEqual(600_000)
-    expect(retryAfterMs).toBeGreaterThan(480_000)
-  })
-
   test.each(['Mixed_Case', 'x'.repeat(48), 'user', 'q1'])(
     'keeps its records in a table named %s',
     async (table) => {
@@ -97,14 +86,6 @@ onPostgres.each(STORE_CLIENTS)('postgresStore over $name', (library) => {
       expect(await database.column('SELECT count(*)::int FROM tix_webhooks')).toEqual([0])
     },
   )
-
-  test('shares its records with every other client of that table', async () => {
-    const [one, other] = STORE_CLIENTS.map((client) => client.open(database).store())
-    expect(await one?.claim(claimOf({ token: 'one' }))).toEqual({ status: 'claimed', attempt: 1 })
-    expect(await other?.claim(claimOf({ token: 'other' }))).toMatchObject({ status: 'in_flight' })
-    await one?.release({ key: 'k', token: 'one' })
-    expect(await other?.claim(claimOf({ token: 'other' }))).toEqual({ status: 'claimed', attempt: 2 })
-  })
 
   test.each(['repeatable read', 'serializable'])(
     'is right, or rejects, where %s is the default',

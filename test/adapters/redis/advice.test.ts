@@ -13,7 +13,6 @@ import {
   connectIoredis,
   connectNodeRedis,
   LIBRARIES,
-  lazyIoredis,
   METHODS,
   openStore,
   type RedisClient,
@@ -114,18 +113,6 @@ onOwnRedis('what a Redis store cannot work with', () => {
     })
   })
 
-  test('a server that is gone, until it is back, on each library', () =>
-    atOnce(LIBRARIES, async (library) => {
-      const mortal = await startRedis()
-      onTestFinished(() => mortal.stop())
-      const store = await openStore(library, mortal.url)
-      await store.claim(claimOf('k', 'a'))
-      await mortal.kill()
-      await expectAnswer503(store)
-      await mortal.restart()
-      expect(await store.claim(claimOf('after', 'a'))).toMatchObject({ status: 'claimed' })
-    }))
-
   describe.each(LIBRARIES)('on $name', (library) => {
     test.each([
       ['a list', () => admin.rpush('tix-webhooks:k', 'not ours')],
@@ -162,16 +149,6 @@ onOwnRedis('what a Redis store cannot work with', () => {
       await admin.config('SET', 'busy-reply-threshold', '5000')
     })
 
-    test('a user who may run scripts, and not what is in them', async () => {
-      await setUser('reader', '~tix-webhooks:*', '+@read', '+eval', '+evalsha', '+info')
-      const store = await openStore(library, urlOf('reader'))
-      await expect(store.claim(claimOf('k', 'a'))).rejects.toMatchObject({
-        code: 'store_unavailable',
-        message: expect.stringMatching(/^Redis refuses this client's user: it needs .*SET/),
-      })
-      expect(await admin.dbsize()).toBe(0)
-    })
-
     test('a user who may not wait for replicas', async () => {
       await setUser('hasty', '~tix-webhooks:*', '+@all', '-wait')
       const store = await openStore(library, urlOf('hasty'), { replicas: 1, replicaTimeoutMs: 10 })
@@ -201,20 +178,4 @@ onOwnRedis('what a Redis store cannot work with', () => {
   function urlOf(user: string): string {
     return server.url.replace('//', `//${user}:pw@`)
   }
-})
-
-onOwnRedis('a Redis that wants a password', () => {
-  test.each<[string, (url: string) => Promise<RedisClient>]>([
-    ['ioredis', async (url) => lazyIoredis(url)],
-    ['node-redis', (url) => connectNodeRedis(url, { RESP: 2 })],
-  ])('is advised on %s, if the client does not have it', async (_name, connect) => {
-    const server = await startRedis({ args: ['--requirepass', 'secret'] })
-    onTestFinished(() => server.stop())
-    const store = redisStore(await connect(server.url))
-    await expect(store.claim(claimOf('k', 'a'))).rejects.toMatchObject({
-      code: 'store_unavailable',
-      message: expect.stringMatching(/^Redis refuses this client's user/),
-      cause: expect.objectContaining({ message: expect.stringMatching(/^NOAUTH /) }),
-    })
-  })
 })

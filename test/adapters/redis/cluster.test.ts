@@ -35,38 +35,6 @@ onOwnRedis('a Redis store on a cluster of three', () => {
     return client
   }
 
-  /** How many records each node has. */
-  async function recordsOf(prefix: string): Promise<number[]> {
-    return Promise.all(
-      cluster.nodes.map(async ({ url }) => {
-        const client = new Redis(url)
-        const keys = await client.keys(`${prefix}*`)
-        client.disconnect()
-        return keys.length
-      }),
-    )
-  }
-
-  test.each([
-    ['Cluster of ioredis', connectIoredisCluster],
-    ['createCluster of node-redis', connectNodeRedisCluster],
-  ])('through %s: every method works on the keys of every node', async (name, connect) => {
-    const prefix = `${name.split(' ').at(-1)}:`
-    const store = redisStore(await connect(), { prefix })
-    for (const key of KEYS) {
-      expect(await store.claim(claimOf(key, 'a'))).toEqual({ status: 'claimed', attempt: 1 })
-      expect(await store.claim(claimOf(key, 'b'))).toMatchObject({ status: 'in_flight' })
-      expect(await store.renew({ key, token: 'a' }, HOUR_MS)).toBe(true)
-      expect(await store.release({ key, token: 'a' })).toBe(true)
-      expect(await store.claim(claimOf(key, 'b'))).toEqual({ status: 'claimed', attempt: 2 })
-      expect(await store.complete({ key, token: 'b' }, HOUR_MS)).toBe(true)
-      expect(await store.claim(claimOf(key, 'c'))).toEqual({ status: 'completed' })
-    }
-    const records = await recordsOf(prefix)
-    expect(records.every((count) => count > 0)).toBe(true)
-    expect(records.reduce((sum, count) => sum + count)).toBe(KEYS.length)
-  })
-
   test('both see what the other has recorded, and a flush of all scripts changes nothing', async () => {
     const options = { prefix: 'shared:' }
     const one = redisStore(await connectIoredisCluster(), options)

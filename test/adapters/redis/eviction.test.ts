@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { type IoredisClient, redisStore } from 'tix-webhooks/redis'
+import { redisStore } from 'tix-webhooks/redis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, type MockInstance, test, vi } from 'vitest'
 import { onOwnRedis } from '../../support/on-servers.js'
 import { never, turns } from '../../support/promises.js'
@@ -13,16 +13,6 @@ import {
   openStore,
 } from '../../support/redis-clients.js'
 import { type RedisServer, startRedis } from '../../support/redis-server.js'
-
-const EVICTING = [
-  'allkeys-lru',
-  'allkeys-lfu',
-  'allkeys-random',
-  'volatile-lru',
-  'volatile-lfu',
-  'volatile-random',
-  'volatile-ttl',
-]
 
 onOwnRedis('a Redis that evicts', () => {
   let server: RedisServer
@@ -43,7 +33,7 @@ onOwnRedis('a Redis that evicts', () => {
     warn.mockRestore()
   })
 
-  test.each(EVICTING)('is warned of at the first use: %s', async (policy) => {
+  test.each(['allkeys-lru', 'volatile-ttl'])('is warned of at the first use: %s', async (policy) => {
     await admin.config('SET', 'maxmemory-policy', policy)
     const store = await openStore(nodeRedisLibrary, server.url)
     expect(warn).not.toHaveBeenCalled()
@@ -99,35 +89,8 @@ onOwnRedis('a Redis that evicts', () => {
     },
   )
 
-  test('is not warned of by a client that has only what the store needs, and nothing fails', async () => {
-    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
-    const bare: IoredisClient = {
-      eval: (script, keys, ...rest) => admin.eval(script, keys, ...rest),
-      evalsha: (sha, keys, ...rest) => admin.evalsha(sha, keys, ...rest),
-    }
-    const store = redisStore(bare)
-    expect(await store.claim(claimOf('k', 'a'))).toEqual({ status: 'claimed', attempt: 1 })
-    await turns(5)
-    expect(warn).not.toHaveBeenCalled()
-  })
-
   test('is not waited for to tell its policy', async () => {
     const slow = Object.assign(await connectIoredis(server.url), { info: () => never() })
     expect(await redisStore(slow).claim(claimOf('k', 'a'))).toEqual({ status: 'claimed', attempt: 1 })
-  })
-
-  test('forgets what was completed, and what is running, when its memory is full', async () => {
-    await admin.config('SET', 'maxmemory-policy', 'volatile-ttl')
-    const store = await openStore(nodeRedisLibrary, server.url)
-    await store.claim(claimOf('k', 'a'))
-    await store.complete({ key: 'k', token: 'a' }, HOUR_MS)
-    await store.claim(claimOf('running', 'a'))
-    const used = Number(/^used_memory:(\d+)/m.exec(await admin.info('memory'))?.[1])
-    await admin.config('SET', 'maxmemory', `${used + 1_000_000}`)
-    const filling = Buffer.alloc(50_000)
-    for (let i = 0; i < 100; i++) await admin.set(`other-${i}`, filling, 'PX', 9 * HOUR_MS)
-    expect(await store.claim(claimOf('k', 'b'))).toEqual({ status: 'claimed', attempt: 1 })
-    expect(await store.claim(claimOf('running', 'b'))).toEqual({ status: 'claimed', attempt: 1 })
-    await admin.config('SET', 'maxmemory', '0')
   })
 })

@@ -183,11 +183,6 @@ onOwnRedis('a store that waits for a replica', () => {
         granted,
       ])
     })
-
-    test('needs as many as the option says', async () => {
-      const store = await open({ ...HASTY, replicas: 2 })
-      await expect(store.claim(claimOf('k', 'a'))).rejects.toThrow(/^Fewer than 2 replicas/)
-    })
   })
 
   test.each(CALLS)('on $with: $name takes one round trip', async ({ library, method }) => {

@@ -41,13 +41,6 @@ onOwnRedis('scripts that the server does not have', () => {
     expect(await callsOf(admin, 'eval')).toBe(before + 1)
   })
 
-  test.each(LIBRARIES)('on $name: two stores send them once', async (library) => {
-    const stores = [await openStore(library, server.url), await openStore(library, server.url)]
-    for (const [i, store] of stores.entries()) await store.claim(claimOf(`k${i}`, 'a'))
-    expect(await callsOf(admin, 'eval')).toBe(1)
-    expect(await callsOf(admin, 'evalsha')).toBe(2)
-  })
-
   test.each(LIBRARIES)('on $name: many first calls at once each get their own answer', async (library) => {
     const store = await openStore(library, server.url)
     const claims = Array.from({ length: 30 }, (_, i) => store.claim(claimOf('k', `token ${i}`)))
@@ -68,12 +61,4 @@ onOwnRedis('scripts that the server does not have', () => {
       expect(await store.claim(claimOf('new', 'b'))).toEqual({ status: 'claimed', attempt: 1 })
     },
   )
-
-  test.each(LIBRARIES)('on $name: a crash that kept the disk changes nothing', async (library) => {
-    const store = await openStore(library, server.url)
-    await store.claim(claimOf('k', 'a'))
-    await store.complete({ key: 'k', token: 'a' }, HOUR_MS)
-    await server.restart('SIGKILL')
-    expect(await store.claim(claimOf('k', 'b'))).toEqual({ status: 'completed' })
-  })
 })

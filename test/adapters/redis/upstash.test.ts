@@ -1,7 +1,6 @@
 import type { RedisConfigNodejs, Redis as Upstash } from '@upstash/redis'
 import type { Redis } from 'ioredis'
 import type { RemoteStore } from 'tix-webhooks'
-import { tixWebhooks } from 'tix-webhooks/fetch'
 import { redisStore } from 'tix-webhooks/redis'
 import { storeCases } from 'tix-webhooks/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
@@ -12,7 +11,6 @@ import { claimOf, connectIoredis, HOUR_MS } from '../../support/redis-clients.js
 import { type RedisServer, startRedis } from '../../support/redis-server.js'
 import { shiftRecords } from '../../support/stores/redis.js'
 import { startUpstash, type UpstashServer } from '../../support/upstash.js'
-import { watched } from '../../support/watched.js'
 
 const SETTINGS: Partial<RedisConfigNodejs>[] = [
   { enableAutoPipelining: true, automaticDeserialization: true },
@@ -57,18 +55,6 @@ onOwnRedis('a Redis store on the client of @upstash/redis', () => {
       await admin.script('FLUSH')
       expect(await Promise.all(keys.map((key) => store.isHandled(key)))).toStrictEqual([false, true, false])
       await store.check()
-    })
-
-    test('has an event handled once', async () => {
-      const { options, runs, reports } = watched({ store: await open(), namespace: 'shop' })
-      await admin.script('FLUSH')
-      const hooks = tixWebhooks(options)
-      const delivery = await sign(orderCreated())
-      const answers = []
-      for (let i = 0; i < 2; i++) answers.push(await answerOf(await hooks(requestOf(delivery))))
-      expect(answers).toMatchObject([{ status: 200 }, { status: 200 }])
-      expect(answers.map(({ text }) => JSON.parse(text).outcome)).toEqual(['handled', 'duplicate'])
-      expect([runs.length, reports]).toEqual([1, []])
     })
 
     // The client puts the command into its errors, and this key has the words of another fault.

@@ -1,8 +1,5 @@
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { expect, test } from 'vitest'
-import { orderCreated } from '../../support/deliveries.js'
-import { receiving } from '../../support/receiving.js'
-import { SOON } from '../../support/retry-after.js'
 import { claim, handle } from '../../support/sqlite-claims.js'
 import { onEachDriver } from '../../support/sqlite-drivers.js'
 import type { TestDatabase } from '../../support/sqlite-open.js'
@@ -11,7 +8,7 @@ import { expectUnavailable } from '../../support/sqlite-rejections.js'
 const runs = async (): Promise<void> => expect.fail('It ran.')
 const once = { key: 'k', retainMs: 60_000 }
 
-onEachDriver('a database that fails', ({ open, driver }) => {
+onEachDriver('a database that fails', ({ open }) => {
   async function migrated(db: TestDatabase = open()) {
     const [store, inbox] = [sqliteStore(db), sqliteInbox(db)]
     await store.migrate()
@@ -37,30 +34,6 @@ onEachDriver('a database that fails', ({ open, driver }) => {
     )
     db.exec('PRAGMA query_only = OFF')
     expect(await claim(store, 'new', 'a')).toEqual({ status: 'claimed', attempt: 1 })
-  })
-
-  test.skipIf(driver === 'libsql')('whose file is opened for reading says so', async () => {
-    const { db } = await migrated()
-    db.close()
-    const readOnly = open('app.db', driver === 'node:sqlite' ? { readOnly: true } : { readonly: true })
-    await expectUnavailable(claim(sqliteStore(readOnly), 'k', 'a'), /SQLite database is read-only/)
-    await expectUnavailable(sqliteStore(readOnly, { table: 'another' }).migrate(), /read-only/)
-  })
-
-  test('that is closed says so', async () => {
-    const { db } = await migrated()
-    db.close()
-    const [store, inbox] = [sqliteStore(db), sqliteInbox(db)]
-    const message = /The database is closed: drain the receiver before you close it/
-    await expectUnavailable(claim(store, 'k', 'a'), message)
-    await expectUnavailable(store.complete({ key: 'k', token: 'a' }, 1_000), message)
-    await expectUnavailable(store.migrate(), message)
-    await expectUnavailable(store.purge(), message)
-    await expectUnavailable(inbox.once(once, runs), message)
-    await expectUnavailable(
-      inbox.once({ key: null, retainMs: 1 }, async () => {}),
-      message,
-    )
   })
 
   test('that is closed while it was in use says so', async () => {
@@ -113,26 +86,6 @@ onEachDriver('a database that fails', ({ open, driver }) => {
       for (let i = 0; i < 1_000; i++) await claim(store, `${i}`.padEnd(255, '-'), 'a')
     }
     await expectUnavailable(claimAll(), /is the disk full/)
-  })
-
-  test('where a receiver has no table answers 503 until the tables are made', async () => {
-    const db = open()
-    const [store, inbox] = [sqliteStore(db), sqliteInbox(db)]
-    const on = { 'order.created': () => {} }
-    const [order, toStore, toInbox] = [
-      orderCreated(),
-      receiving({ store, namespace: 'n', on }),
-      receiving({ inbox, namespace: 'n', on }),
-    ]
-    for (const { send, reports } of [toStore, toInbox]) {
-      expect(await send(order)).toMatchObject({ outcome: 'unavailable', retryAfterSeconds: SOON })
-      expect(reports.map(({ error }) => error.message)).toEqual([
-        expect.stringMatching(/is missing: run \w+\.migrate\(\)/),
-      ])
-    }
-    await store.migrate()
-    await inbox.migrate()
-    for (const { send } of [toStore, toInbox]) expect(await send(order)).toMatchObject({ outcome: 'handled' })
   })
 })
 

@@ -1,9 +1,6 @@
-import { Discard } from 'tix-webhooks'
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { describe, expect, test } from 'vitest'
-import { notRefusedKeys } from '../../support/invalid-inputs.js'
-import { HOUR, testClock } from '../../support/sqlite-claims.js'
-import { listening, onEachDriver } from '../../support/sqlite-drivers.js'
+import { onEachDriver } from '../../support/sqlite-drivers.js'
 import { valuesOf } from '../../support/sqlite-open.js'
 import { expectUnavailable } from '../../support/sqlite-rejections.js'
 
@@ -100,35 +97,5 @@ onEachDriver('the check of SQLite', ({ open, driver }) => {
     await inbox.migrate()
     db.exec('DROP TABLE tix_webhooks_inbox_newest')
     await inbox.check()
-  })
-})
-
-onEachDriver('isHandled of a SQLite inbox', ({ open }) => {
-  test('is true for a committed record within its retention, and for nothing else', async () => {
-    const { db, statements } = listening(open())
-    const clock = testClock()
-    const inbox = sqliteInbox(db, { now: clock.now })
-    await inbox.migrate()
-    const once = (key: string, retainMs: number, work: () => Promise<void> = async () => {}) =>
-      inbox.once({ key, retainMs }, work)
-    const during: boolean[] = []
-    await once('handled', HOUR, async () => void during.push(await inbox.isHandled('handled')))
-    expect(during).toEqual([false])
-    await expect(once('failed', HOUR, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
-    await once('discarded', 2 * HOUR, () => Promise.reject(new Discard()))
-    const keys = ['handled', 'failed', 'discarded', 'HANDLED', 'handle%', 'unknown']
-    const ask = () => Promise.all(keys.map((key) => inbox.isHandled(key)))
-    statements.length = 0
-    expect(await ask()).toEqual([true, false, true, false, false, false])
-    expect(statements.filter((sql) => !sql.startsWith('SELECT'))).toEqual([])
-    clock.jump(HOUR - 1)
-    expect(await inbox.isHandled('handled')).toBe(true)
-    clock.jump(1)
-    expect(await ask()).toEqual([false, false, true, false, false, false])
-    expect(await notRefusedKeys(inbox)).toEqual([])
-  })
-
-  test('rejects with advice if it cannot know', async () => {
-    await expectUnavailable(sqliteInbox(open()).isHandled('k'), /is missing: run inbox\.migrate/)
   })
 })

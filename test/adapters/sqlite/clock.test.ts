@@ -33,19 +33,6 @@ onEachDriver('the clock', ({ open }) => {
   })
 
   test.each([HOUR, DAY])(
-    'that jumps %i ms forward ends leases early, and its holder may still complete',
-    async (ms) => {
-      const { store, jump } = await clocked()
-      await claim(store, 'taken', 'a')
-      await claim(store, 'not taken', 'a')
-      jump(ms)
-      expect(await claim(store, 'taken', 'b')).toEqual({ status: 'claimed', attempt: 2 })
-      expect(await store.complete({ key: 'taken', token: 'a' }, DAY)).toBe(false)
-      expect(await store.complete({ key: 'not taken', token: 'a' }, DAY)).toBe(true)
-    },
-  )
-
-  test.each([HOUR, DAY])(
     'that jumps %i ms back lengthens leases by as much, and loses nothing',
     async (ms) => {
       const { store, jump } = await clocked()
@@ -61,44 +48,6 @@ onEachDriver('the clock', ({ open }) => {
       expect(await store.complete({ key: 'running', token: 'a' }, DAY)).toBe(true)
     },
   )
-
-  test('that jumps forward by less than the retention forgets nothing that was handled', async () => {
-    const { store, inbox, jump } = await clocked()
-    await handle(store, 'k', 7 * DAY)
-    await inbox.once({ key: 'k', retainMs: 7 * DAY }, async () => {})
-    jump(7 * DAY - 1)
-    expect(await claim(store, 'k', 'b')).toEqual({ status: 'completed' })
-    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => expect.fail('It ran.'))).toEqual({
-      status: 'duplicate',
-    })
-    jump(1)
-    expect(await claim(store, 'k', 'b')).toEqual(CLAIMED)
-    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => {})).toEqual({ status: 'handled' })
-    jump(DAY - 1)
-    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => expect.fail('It ran.'))).toEqual({
-      status: 'duplicate',
-    })
-  })
-
-  test('counts the retention from the completion', async () => {
-    const { store, jump } = await clocked()
-    await store.claim(request('k', 'a', { retainMs: DAY }))
-    jump(DAY / 2)
-    await store.complete({ key: 'k', token: 'a' }, DAY)
-    jump(DAY - 1)
-    expect(await claim(store, 'k', 'b')).toEqual({ status: 'completed' })
-    jump(1)
-    expect(await claim(store, 'k', 'b')).toEqual(CLAIMED)
-  })
-
-  test('ends a lease to the millisecond', async () => {
-    const { store, jump } = await clocked()
-    await claim(store, 'k', 'a')
-    jump(MINUTE - 1)
-    expect(await claim(store, 'k', 'b')).toEqual({ status: 'in_flight', retryAfterMs: 1 })
-    jump(1)
-    expect(await claim(store, 'k', 'b')).toEqual({ status: 'claimed', attempt: 2 })
-  })
 
   test('may give fractions, and durations may be fractions: a lease is never shorter', async () => {
     const clock = testClock(1_000.25)

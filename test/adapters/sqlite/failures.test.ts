@@ -32,23 +32,6 @@ onEachDriver('failures in SQLite', ({ open }) => {
     expect(Buffer.from(kept?.rawBody ?? []).equals(rawBody)).toBe(true)
   })
 
-  test('keep all that was given, also in another process and after the connection is closed', async () => {
-    const { db, failures } = await migrated()
-    const given = failed({ account: 'acme', eventId: 'evt_1', orderId: 'ord_1', isReplay: true })
-    await failures.keep(given)
-    db.close()
-    const { failedAt, isReplay, ...rest } = given
-    expect(await sqliteFailures(open()).get('n/k')).toEqual({
-      ...rest,
-      state: 'failing',
-      firstAt: failedAt,
-      lastAt: failedAt,
-      lastReplayedAt: failedAt,
-      attempts: 1,
-      replays: 1,
-    })
-  })
-
   test('lose none because of its text, and find it by the same text', async () => {
     const { db, failures } = await migrated()
     const text = 'a\0b \ud800 \udc00 😀'
@@ -59,17 +42,6 @@ onEachDriver('failures in SQLite', ({ open }) => {
     expect(await failures.get('n/k')).toMatchObject({ message: readable, kind: readable, eventId: readable })
     for (const name of names) expect(await failures.count({ [name]: text })).toBe(1)
     expect(rowOf(db, 'SELECT length(message) AS n FROM tix_webhooks_failures')).toEqual({ n: 9 })
-  })
-
-  test('are parked by the statement that keeps them, also by a second process', async () => {
-    const { failures } = await migrated()
-    const others = sqliteFailures(open())
-    const parkAfter = { attempts: 3 }
-    const states = []
-    for (const of of [failures, others, failures, others]) states.push(await of.keep(failed({ parkAfter })))
-    expect(states).toEqual(['failing', 'failing', 'parked', 'parked'])
-    expect(await failures.keep(failed())).toBe('parked')
-    expect(await failures.get('n/k')).toMatchObject({ attempts: 5, state: 'parked' })
   })
 
   test('share one commit in a flood, and write one row for each key', async () => {
@@ -218,22 +190,6 @@ onEachDriver('failures in SQLite', ({ open }) => {
         /is of another version, or not ours: failures\.migrate/,
       )
     })
-  })
-
-  test('refuse what the contract does not allow, before it reaches the database', async () => {
-    const { db, statements } = listening(open())
-    const failures = sqliteFailures(db)
-    const wrong = [
-      failures.keep(failed({ key: 'ü' })),
-      failures.get(''),
-      failures.delete('k'.repeat(256)),
-      failures.list({ limit: 0 }),
-      failures.groups({ limit: 1_001 }),
-      failures.count({ state: 'lost' as 'parked' }),
-      failures.purge({ limit: 0 }),
-    ]
-    for (const call of wrong) await expect(call).rejects.toBeInstanceOf(TypeError)
-    expect(statements).toEqual([])
   })
 
   test('are created by migrate and by ddl alike, twice too', async () => {

@@ -2,7 +2,7 @@ import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { describe, expect, test } from 'vitest'
 import { runs } from '../../support/runs.js'
 import { raceChildren, useChildren } from '../../support/sqlite-children.js'
-import { claim, handle } from '../../support/sqlite-claims.js'
+import { claim } from '../../support/sqlite-claims.js'
 import { onEachDriver } from '../../support/sqlite-drivers.js'
 import { rowOf, valuesOf } from '../../support/sqlite-open.js'
 import { expectUnavailable } from '../../support/sqlite-rejections.js'
@@ -23,18 +23,6 @@ onEachDriver('migrate', ({ open, path, driver }) => {
       'tix_webhooks_inbox_newest',
       'tix_webhooks_inbox_newest_expires_at',
     ])
-  })
-
-  test('may be called again and keeps what is there', async () => {
-    const db = open()
-    const [store, inbox] = [sqliteStore(db), sqliteInbox(db)]
-    await store.migrate()
-    await inbox.migrate()
-    await handle(store, 'k')
-    await inbox.once(once, async () => {})
-    for (const { migrate } of [store, inbox, sqliteStore(db), sqliteInbox(db)]) await migrate()
-    expect(await claim(store, 'k', 'other')).toEqual({ status: 'completed' })
-    expect(await inbox.once(once, async () => expect.fail('It ran.'))).toEqual({ status: 'duplicate' })
   })
 
   test('may be called by several processes at once on a file that is not there yet', async () => {
@@ -159,14 +147,6 @@ onEachDriver('migrate', ({ open, path, driver }) => {
       await sqliteInbox(db).migrate()
       const store = sqliteStore(db, { table: 'tix_webhooks_inbox' })
       await expectUnavailable(store.migrate(), /without state, attempt, token, lease_until/)
-    })
-
-    test('whose key is not unique, both say so', async () => {
-      const db = open()
-      db.exec('CREATE TABLE tix_webhooks (key, state, attempt, token, lease_until, expires_at)')
-      const store = sqliteStore(db)
-      await expectUnavailable(claim(store, 'k', 'a'), /of another version, or not ours/)
-      await expectUnavailable(store.migrate(), /key/)
     })
   })
 })

@@ -3,7 +3,7 @@ import type { Purgeable } from 'tix-webhooks'
 import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { describe, expect, test, vi } from 'vitest'
 import { failed } from '../../support/failed-delivery.js'
-import { claim, DAY, HOUR, handle, MINUTE, testClock } from '../../support/sqlite-claims.js'
+import { DAY, HOUR, handle, testClock } from '../../support/sqlite-claims.js'
 import { onEachDriver } from '../../support/sqlite-drivers.js'
 import { type TestDatabase, valuesOf } from '../../support/sqlite-open.js'
 import { advance, useVirtualTime } from '../../support/virtual-time.js'
@@ -100,31 +100,6 @@ onEachDriver('purge', ({ open }) => {
         expect(keys()).toEqual(['many'])
         vi.clearAllTimers()
       })
-
-      test('has no timer before the first call, and one after it', async () => {
-        const { made } = await filled([], { purgeEverySeconds: 300 })
-        expect(vi.getTimerCount()).toBe(0)
-        await record(made, 'a', HOUR)
-        await record(made, 'b', HOUR)
-        expect(vi.getTimerCount()).toBe(1)
-        vi.clearAllTimers()
-      })
-
-      test('says once that it cannot, and goes on when it can', async () => {
-        const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-        const { db, jump, keys } = await filled([1], { purgeEverySeconds: 60 })
-        jump(DAY)
-        db.exec('PRAGMA query_only = ON')
-        await advance(60 * 3)
-        expect(warn.mock.calls).toEqual([
-          [expect.stringMatching(/^tix-webhooks: .* could not be purged: .* read-only/)],
-        ])
-        db.exec('PRAGMA query_only = OFF')
-        await advance(60)
-        expect(keys()).toEqual([])
-        warn.mockRestore()
-        vi.clearAllTimers()
-      })
     })
   })
 
@@ -143,16 +118,5 @@ onEachDriver('purge', ({ open }) => {
       expect(await failures.count()).toBe(0)
       vi.clearAllTimers()
     })
-  })
-
-  test('never takes a record that runs within its retention, whatever its lease', async () => {
-    const clock = testClock()
-    const store = sqliteStore(open(), { now: clock.now })
-    await store.migrate()
-    await claim(store, 'k', 'a')
-    clock.jump(DAY)
-    expect(await store.purge()).toBe(0)
-    expect(await store.renew({ key: 'k', token: 'a' }, MINUTE)).toBe(true)
-    expect(await claim(store, 'k', 'b')).toMatchObject({ status: 'in_flight' })
   })
 })

@@ -1,4 +1,4 @@
-import { Discard, type JoinedInbox } from 'tix-webhooks'
+import type { JoinedInbox } from 'tix-webhooks'
 import { ddl, mysqlFailures, mysqlInbox } from 'tix-webhooks/mysql'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { failedDelivery } from '../../../support/failed-deliveries.js'
@@ -13,9 +13,7 @@ const REQUEST = { key: KEY, failureKey: KEY, retainMs: DAY_MS, runsParked: false
 const HANDLED = { status: 'handled' }
 const DUPLICATE = { status: 'duplicate' }
 const failed = failedDelivery({ key: KEY })
-const parking = failedDelivery({ key: KEY, parkAfter: { attempts: 1 } })
 const unexpected = (): Promise<void> => expect.fail('The work was called')
-const DDL = ddl.split(';\n').filter((statement) => statement.trim() !== '')
 
 function joinedOf<Tx>(joined: JoinedInbox<Tx> | undefined): JoinedInbox<Tx> {
   if (joined === undefined) throw new Error('They are not joined')
@@ -23,7 +21,7 @@ function joinedOf<Tx>(joined: JoinedInbox<Tx> | undefined): JoinedInbox<Tx> {
 }
 
 onMysql('an inbox joined with failures', () => {
-  const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(50))', ...DDL)
+  const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(50))', ddl)
 
   /** The effects, records and failures. */
   async function state(): Promise<unknown> {
@@ -51,72 +49,6 @@ onMysql('an inbox joined with failures', () => {
       return { client, inbox, failures, joined, effect }
     }
 
-    test('removes the failure of what it commits, and nothing else', async () => {
-      const { failures, joined, effect } = open()
-      await failures.keep(failedDelivery({ key: 'test/other' }))
-      for (const runsParked of [false, true]) {
-        expect(await joined.keep(failed)).toBe('failing')
-        const broken = joined.once(REQUEST, async (tx) => {
-          await effect(tx)
-          throw new Error('the bug')
-        })
-        await expect(broken).rejects.toThrow('the bug')
-        expect(await state()).toEqual({ effects: 0, records: 0, failures: 2 })
-        expect(await joined.once({ ...REQUEST, runsParked }, effect)).toEqual(HANDLED)
-        expect(await state()).toEqual({ effects: 1, records: 1, failures: 1 })
-        expect(await joined.once(REQUEST, unexpected)).toEqual(DUPLICATE)
-        expect(await joined.keep(failed)).toBe('handled')
-        expect(await failures.get(KEY)).toBeUndefined()
-        for (const table of ['effects', 'tix_webhooks_inbox']) await database.query(`DELETE FROM ${table}`)
-      }
-      // An event that has no key has a failure all the same.
-      const request = { ...REQUEST, key: null, failureKey: 'test/sha256:0' }
-      await joined.keep(failedDelivery({ key: request.failureKey }))
-      expect(await joined.once(request, effect)).toEqual(HANDLED)
-      expect(await state()).toEqual({ effects: 1, records: 0, failures: 1 })
-    })
-
-    test('runs nothing that is parked, but for a replay', async () => {
-      const { joined, effect } = open()
-      expect(await joined.keep(parking)).toBe('parked')
-      for (const request of [REQUEST, { ...REQUEST, key: null }]) {
-        expect(await joined.once(request, unexpected)).toEqual({ status: 'parked' })
-      }
-      expect(await state()).toEqual({ effects: 0, records: 0, failures: 1 })
-      expect(await joined.once({ ...REQUEST, runsParked: true }, effect)).toEqual(HANDLED)
-      expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
-    })
-
-    test.each([
-      ['with a key', REQUEST, 1],
-      ['without one', { ...REQUEST, key: null }, 0],
-    ])(
-      'removes the failure of what is discarded %s, also if it has been parked meanwhile',
-      async (_, request, records) => {
-        const { failures, joined, effect } = open()
-        const once = joined.once(request, async (tx) => {
-          await effect(tx)
-          await failures.keep(parking)
-          throw new Discard('never')
-        })
-        expect(await once).toEqual({ status: 'discarded' })
-        expect(await state()).toEqual({ effects: 0, records, failures: 0 })
-      },
-    )
-
-    test('keeps none of an event that runs, and one again when its record is past its retention', async () => {
-      const { failures, joined, effect } = open()
-      const once = joined.once(REQUEST, async (tx) => {
-        expect(await joined.keep(failed)).toBe('in_flight')
-        expect(await failures.get(KEY)).toBeUndefined()
-        await effect(tx)
-      })
-      expect(await once).toEqual(HANDLED)
-      expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
-      await database.query('UPDATE tix_webhooks_inbox SET expires_at = UTC_TIMESTAMP(6) - INTERVAL 1 SECOND')
-      expect(await joined.keep(failed)).toBe('failing')
-    })
-
     test('keeps and runs nothing while another failure of the event is being kept', async () => {
       const { joined, effect } = open()
       await joined.keep(failed)
@@ -135,28 +67,6 @@ onMysql('an inbox joined with failures', () => {
       expect(await database.column('SELECT attempts FROM tix_webhooks_failures')).toEqual([6])
       expect(await joined.once(REQUEST, effect)).toEqual(HANDLED)
       expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
-    })
-
-    test('removes nothing if the handler has lost the transaction', async () => {
-      const { client, joined, effect } = open()
-      await joined.keep(failed)
-      const once = joined.once(REQUEST, async (tx) => {
-        await effect(tx)
-        await client.run(tx, 'KILL CONNECTION_ID()').catch(() => {})
-      })
-      await expect(once).rejects.toMatchObject({})
-      await vi.waitFor(async () => expect(await state()).toEqual({ effects: 0, records: 0, failures: 1 }))
-    })
-
-    test('remembers changes for seven days longer than failures', async () => {
-      const { inbox, joined } = open()
-      await joined.once(REQUEST, async (tx) => {
-        await inbox.isNewest(tx, { subject: 'show', at: '2026-11-24T10:00:00Z' })
-      })
-      const seconds = await database.column(
-        'SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), expires_at) FROM tix_webhooks_inbox_newest',
-      )
-      expect(seconds.map((value) => Math.round(Number(value) / 86_400))).toEqual([37])
     })
 
     test('names the table that is missing, or to which it has no rights, and runs as without failures', async () => {
@@ -217,16 +127,5 @@ onMysql('an inbox joined with failures', () => {
     expect(inbox.joinFailures?.(mysqlFailures(other))).toBeUndefined()
     expect(inbox.joinFailures?.({} as never)).toBeUndefined()
     expect(mysqlInbox(other).joinFailures?.(mysqlFailures(other))).toBeDefined()
-  })
-
-  test('is joined with failures of another copy of the package', async () => {
-    const pool = MYSQL2.open(database)
-    vi.resetModules()
-    const copy = await import('tix-webhooks/mysql')
-    expect(copy.mysqlFailures).not.toBe(mysqlFailures)
-    const joined = joinedOf(mysqlInbox(pool).joinFailures?.(copy.mysqlFailures(pool)))
-    expect(await joined.keep(failed)).toBe('failing')
-    expect(await joined.once(REQUEST, async () => {})).toEqual(HANDLED)
-    expect(await database.column('SELECT COUNT(*) FROM tix_webhooks_failures')).toEqual([0])
   })
 })

@@ -194,10 +194,7 @@ const FACTORIES: Record<string, (pool: never, options?: object) => object> = {
 }
 
 onMysql('an object of another library', () => {
-  const database = testMysqlDatabase(
-    'CREATE TABLE effects (id TEXT)',
-    ...ddl.split(';\n').filter((statement) => statement.trim() !== ''),
-  )
+  const database = testMysqlDatabase('CREATE TABLE effects (id TEXT)', ddl)
 
   beforeEach(async () => {
     vi.stubEnv('DATABASE_URL', database.url)

@@ -18,10 +18,7 @@ interface Tx {
 }
 
 onMysql('the runs of an inbox', () => {
-  const database = testMysqlDatabase(
-    'CREATE TABLE effects (id VARCHAR(100) PRIMARY KEY)',
-    ...ddl.split(';\n').filter((statement) => statement.trim() !== ''),
-  )
+  const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(100) PRIMARY KEY)', ddl)
   const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
   const insert = async (tx: unknown, id: string): Promise<void> =>
     void (await (tx as Tx).query(`INSERT INTO effects VALUES ('${id}')`))
@@ -43,42 +40,6 @@ onMysql('the runs of an inbox', () => {
   }
 
   describe.each(POOLS)('over $name', ({ name, open }) => {
-    test('let no other delivery of the event wait: 24 on a pool of 4', async () => {
-      // To the server, both clients are the same.
-      const isolation = name === 'mysql2' ? 'READ COMMITTED' : 'REPEATABLE READ'
-      const pool = open(database, { session: [`SET SESSION TRANSACTION ISOLATION LEVEL ${isolation}`] })
-      const inbox = mysqlInbox(pool)
-      const others = (): Promise<unknown[]> =>
-        Promise.all(Array.from({ length: 24 }, () => inbox.once(ONCE, unexpected)))
-      // A record that is past its retention, too, is there.
-      for (const round of ['absent', 'expired']) {
-        const { ended, leave } = await begin(pool, 'k')
-        expect(await others()).toEqual(Array(24).fill(IN_FLIGHT))
-        expect(await inbox.isHandled('k')).toBe(false)
-        leave()
-        expect(await ended).toEqual(HANDLED)
-        expect(await others()).toEqual(Array(24).fill({ status: 'duplicate' }))
-        if (round === 'expired') return
-        await database.query(
-          'UPDATE tix_webhooks_inbox SET expires_at = UTC_TIMESTAMP(6) - INTERVAL 1 SECOND',
-        )
-        await database.query('DELETE FROM effects')
-      }
-    })
-
-    test('let one of many at once run', async () => {
-      const inbox = mysqlInbox(open(database, { connectionLimit: 12 }))
-      for (let round = 0; round < 3; round++) {
-        const key = `race ${round}`
-        const all = await Promise.all(
-          Array.from({ length: 24 }, () => inbox.once({ ...ONCE, key }, (tx) => insert(tx, key))),
-        )
-        expect(all.filter(({ status }) => status === 'handled')).toHaveLength(1)
-        for (const { status } of all) expect(['handled', 'in_flight', 'duplicate']).toContain(status)
-      }
-      expect(await effects()).toHaveLength(3)
-    })
-
     test('share a lock with few other events: one of the same slot is in flight, and is handled after it', async () => {
       const [slot] = await database.column("SELECT CRC32('k') % 65536")
       const [other] = await database.column(
@@ -93,34 +54,6 @@ onMysql('the runs of an inbox', () => {
       await ended
       expect(await mysqlInbox(pool).once(request, (tx) => insert(tx, 'other'))).toEqual(HANDLED)
       expect(await effects()).toEqual(['k', 'other'])
-    })
-
-    test('that are given up are over for a handler that goes on', async () => {
-      const refused = deferred<unknown>()
-      let isFirst = true
-      const { send } = await endpoint({
-        inbox: mysqlInbox(open(database, { connectionLimit: 1 })),
-        timeoutSeconds: 5,
-        maxRunSeconds: 0.3,
-        on: {
-          'order.created': async (event, { tx }) => {
-            const wasFirst = isFirst
-            isFirst = false
-            try {
-              do await insert(tx, wasFirst ? `stray ${Math.random()}` : event.data.order.id)
-              while (wasFirst)
-            } catch (error) {
-              refused.resolve(error)
-              throw error
-            }
-          },
-        },
-      })
-      const order = orderCreated({ id: 'written' })
-      expect(await send(order)).toMatchObject({ status: 503, outcome: 'timed_out' })
-      while ((await send(order)).status !== 200);
-      expect(String(await refused.promise)).toMatch(/transaction of this delivery is over/)
-      expect(await effects()).toEqual(['written'])
     })
 
     test('name the pool that a handler waits for beside ctx.tx', async () => {
@@ -138,30 +71,6 @@ onMysql('the runs of an inbox', () => {
       expect(reports[0]?.message).toMatch(
         /The pool of the inbox has no idle connection \(1 waiting\).*Use ctx\.tx alone/,
       )
-    })
-
-    test('end when their session is killed, and abort the signal', async () => {
-      const pool = open(database)
-      const aborted = deferred<AbortSignal>()
-      let isFirst = true
-      const { send } = await endpoint({
-        inbox: mysqlInbox(pool),
-        on: {
-          'order.created': async (event, { tx, signal }) => {
-            await insert(tx, event.data.order.id)
-            if (!isFirst) return
-            isFirst = false
-            signal.addEventListener('abort', () => aborted.resolve(signal))
-            await database.query(`KILL ${Number((tx as { threadId: number | null }).threadId)}`)
-            await aborted.promise
-          },
-        },
-      })
-      const order = orderCreated({ id: 'killed' })
-      expect((await send(order)).status).toBe(503)
-      expect((await aborted.promise).reason).toMatchObject({ code: 'store_unavailable' })
-      while ((await send(order)).status !== 200);
-      expect(await effects()).toEqual(['killed'])
     })
   })
 

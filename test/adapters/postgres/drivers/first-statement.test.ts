@@ -149,18 +149,6 @@ onPostgres('BEGIN and the record in one message', () => {
     expect(texts).toEqual([expect.stringMatching(/^BEGIN; EXECUTE /), 'ROLLBACK'])
   })
 
-  test('goes on when the table is dropped and made again', async () => {
-    const pool = openPg(database, { max: 1 })
-    const inbox = inboxOf(pool, 'again')
-    await inbox.migrate()
-    for (const key of ['one', 'two']) expect(await deliver(pool, key)).toEqual(HANDLED)
-    await database.query('DROP TABLE again')
-    await expect(deliver(pool, 'missing')).rejects.toMatchObject({ code: 'store_unavailable' })
-    await inbox.migrate()
-    for (const status of [HANDLED, DUPLICATE]) expect(await deliver(pool, 'two')).toEqual(status)
-    expect(await effects()).toEqual(['one', 'two', 'two'])
-  })
-
   test('leaves no transaction open when the record fails', async () => {
     const pool = openPg(database, { max: 1 })
     for (const key of ['prepared', 'in one']) expect(await deliver(pool, key)).toEqual(HANDLED)

@@ -57,18 +57,6 @@ onPostgres('the prepared statements of pg', () => {
     expect(await namesOn(pool)).toEqual(names)
   })
 
-  test('of two tables are two, on one connection too', async () => {
-    const pool = openPg(database, { max: 1 })
-    const stores = ['one', 'other'].map((table) => postgresStore(pool, { table }))
-    for (const store of stores) {
-      await store.migrate()
-      expect(await store.claim(CLAIM)).toEqual(CLAIMED)
-      expect(await store.claim(CLAIM)).toEqual(CLAIMED)
-    }
-    // And one that finds their schemas.
-    expect(await namesOn(pool)).toHaveLength(2 + 1)
-  })
-
   test('have the same names in every process, so that PgBouncer can share them', async () => {
     const pools = [openPg(database, { max: 1 }), openPg(database, { max: 1 })]
     const names = []
@@ -78,16 +66,6 @@ onPostgres('the prepared statements of pg', () => {
       names.push(await namesOn(pool))
     }
     expect(names[0]).toEqual(names[1])
-  })
-
-  test('stay so after an error that has nothing to do with them', async () => {
-    const pool = openPg(database, { max: 1 })
-    const store = postgresStore(pool, { table: 'late' })
-    await expect(store.claim(CLAIM)).rejects.toMatchObject({ code: 'store_unavailable' })
-    await store.migrate()
-    expect(await store.claim(CLAIM)).toEqual(CLAIMED)
-    // And the one that finds the schema.
-    expect(await namesOn(pool)).toHaveLength(1 + 1)
   })
 
   /** Commands that invalidate the statements of a connection; pg does not notice, and continues to use them. */
@@ -174,15 +152,4 @@ onPostgres('the prepared statements of pg', () => {
       expect(await effects()).toEqual(['once', 'once'])
     },
   )
-
-  test('are lost on many connections at once, and one claim is granted all the same', async () => {
-    const pool = openPg(database, { max: 8 })
-    const store = postgresStore(pool)
-    const onAll = (work: (i: number) => Promise<unknown>) =>
-      Promise.all(Array.from({ length: 8 }, (_, i) => work(i)))
-    await onAll((i) => store.claim({ ...CLAIM, key: `warm ${i}` }))
-    await onAll(() => pool.query('SELECT pg_sleep(0.05); DEALLOCATE ALL'))
-    const answers = await onAll((i) => store.claim({ ...CLAIM, token: `t${i}` }))
-    expect(answers.filter((answer) => (answer as { status: string }).status === 'claimed')).toEqual([CLAIMED])
-  })
 })

@@ -1,9 +1,8 @@
 import { inspect } from 'node:util'
-import { Discard, type JoinedInbox } from 'tix-webhooks'
+import type { JoinedInbox } from 'tix-webhooks'
 import { ddl, postgresFailures, postgresInbox } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { failedDelivery } from '../../../support/failed-deliveries.js'
-import { expectBothCounted } from '../../../support/kept-at-once.js'
 import { onPostgres } from '../../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg, openPostgresJs } from '../../../support/postgres-clients.js'
 import { type TestDatabase, testDatabase } from '../../../support/postgres-database.js'
@@ -44,76 +43,6 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
     const effect = (tx: unknown) => client.run(tx, "INSERT INTO effects VALUES ('one')")
     return { client, inbox, failures, joined, effect: async (tx: unknown) => void (await effect(tx)) }
   }
-
-  test('removes the failure of what it commits, and nothing else', async () => {
-    const { failures, joined, effect } = open()
-    await failures.keep(failedDelivery({ key: 'test/other' }))
-    for (const runsParked of [false, true]) {
-      expect(await joined.keep(failed)).toBe('failing')
-      const broken = joined.once(REQUEST, async (tx) => {
-        await effect(tx)
-        throw new Error('the bug')
-      })
-      await expect(broken).rejects.toThrow('the bug')
-      expect(await state()).toEqual({ effects: 0, records: 0, failures: 2 })
-      expect(await joined.once({ ...REQUEST, runsParked }, effect)).toEqual(HANDLED)
-      expect(await state()).toEqual({ effects: 1, records: 1, failures: 1 })
-      expect(await joined.once(REQUEST, unexpected)).toEqual({ status: 'duplicate' })
-      expect(await joined.keep(failed)).toBe('handled')
-      expect(await failures.get(KEY)).toBeUndefined()
-      await database.query('TRUNCATE effects, tix_webhooks_inbox')
-    }
-    // An event that has no key has a failure all the same.
-    const request = { ...REQUEST, key: null, failureKey: 'test/sha256:0' }
-    await joined.keep(failedDelivery({ key: request.failureKey }))
-    expect(await joined.once(request, effect)).toEqual(HANDLED)
-    expect(await state()).toEqual({ effects: 1, records: 0, failures: 1 })
-  })
-
-  test('runs nothing that is parked, but for a replay', async () => {
-    const { joined, effect } = open()
-    const withoutKey = { ...REQUEST, key: null }
-    expect(await joined.keep(parking)).toBe('parked')
-    for (const request of [REQUEST, withoutKey]) {
-      expect(await joined.once(request, unexpected)).toEqual({ status: 'parked' })
-    }
-    expect(await state()).toEqual({ effects: 0, records: 0, failures: 1 })
-    expect(await joined.once({ ...REQUEST, runsParked: true }, effect)).toEqual(HANDLED)
-    expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
-  })
-
-  test.each([
-    ['with a key', REQUEST, 1],
-    ['without one', { ...REQUEST, key: null }, 0],
-  ])(
-    'removes the failure of what is discarded %s, also if it has been parked meanwhile',
-    async (_, request, records) => {
-      const { failures, joined, effect } = open()
-      const once = joined.once(request, async (tx) => {
-        await effect(tx)
-        await failures.keep(parking)
-        throw new Discard('never')
-      })
-      expect(await once).toEqual({ status: 'discarded' })
-      expect(await state()).toEqual({ effects: 0, records, failures: 0 })
-    },
-  )
-
-  test('removes a failure that was kept while it ran, and keeps none of an event that runs', async () => {
-    const { failures, joined, effect } = open()
-    const once = joined.once(REQUEST, async (tx) => {
-      expect(await joined.keep(failed)).toBe('in_flight')
-      expect(await failures.get(KEY)).toBeUndefined()
-      // By a receiver whose inbox is another.
-      await failures.keep(failed)
-      await effect(tx)
-    })
-    expect(await once).toEqual(HANDLED)
-    expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
-    // The record is past its retention: what fails then is another event, or was sent again by hand.
-    await database.query("UPDATE tix_webhooks_inbox SET expires_at = now() - interval '1 s'")
-    expect(await joined.keep(failed)).toBe('failing')
-  })
 
   test('removes the failure at the beginning once a handler has taken a role without rights on it', async () => {
     const tenant = `${database.schema}_tenant`
@@ -191,53 +120,6 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
     }
   })
 
-  test('keeps a failure whatever the isolation of the server is by default', async () => {
-    const { failures, joined, effect } = open({ default_transaction_isolation: 'serializable' })
-    await joined.keep(failed)
-    // Another delivery of it is being kept by a receiver whose inbox is another.
-    await expectBothCounted(database, failures, KEY, () => failures.keep(failed))
-    expect(await joined.once(REQUEST, effect)).toEqual(HANDLED)
-    expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
-  })
-
-  test('loses no failure with a connection, and keeps none of an event whose COMMIT was only not confirmed', async () => {
-    const { hostname, port } = new URL(database.url)
-    const proxy = await startProxy({ host: hostname, port: Number(port || 5432) })
-    onTestFinished(() => proxy.close())
-    const { client, joined, effect } = open({}, proxy.port)
-    const commitLost = () =>
-      proxy.cutAfterRequest((chunk) => /(^|[^_])commit(?!ted)/i.test(chunk.toString('latin1')))
-    let cut = commitLost()
-    await expect(joined.keep(failed)).rejects.toMatchObject({ code: 'store_unavailable' })
-    await cut
-    await vi.waitFor(async () => expect(await state()).toEqual({ effects: 0, records: 0, failures: 1 }))
-    const terminated = joined.once(REQUEST, async (tx) => {
-      await effect(tx)
-      await client.run(tx, 'SELECT pg_terminate_backend(pg_backend_pid())')
-    })
-    await expect(terminated).rejects.toThrow()
-    expect(await state()).toEqual({ effects: 0, records: 0, failures: 1 })
-    cut = commitLost()
-    await expect(joined.once(REQUEST, effect)).rejects.toMatchObject({ code: 'store_unavailable' })
-    await cut
-    await vi.waitFor(async () => expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 }))
-    // A receiver that took it for a failure, or another one that is late.
-    expect(await joined.keep(failed)).toBe('handled')
-    expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
-  })
-
-  test('remembers changes for seven days longer than failures', async () => {
-    const { inbox, joined } = open()
-    await joined.once(REQUEST, async (tx) => {
-      await inbox.isNewest(tx, { subject: 'show', at: '2026-11-24T10:00:00Z' })
-    })
-    const days = await database.column(
-      "SELECT round(extract(epoch FROM expires_at - now()) / 86400)::int FROM tix_webhooks_inbox_newest WHERE subject = 'show'",
-    )
-    expect(days).toEqual([37])
-    await database.query('TRUNCATE tix_webhooks_inbox_newest')
-  })
-
   test('names the table that is missing, or to which it has no rights, and runs as without failures', async () => {
     const role = `${database.schema}_role`
     await database.query(`CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${database.schema} TO ${role}`)
@@ -307,17 +189,6 @@ onPostgres('postgresInbox', () => {
     expect(inbox.joinFailures?.(postgresFailures(sql))).toBeUndefined()
     expect(inbox.joinFailures?.({} as never)).toBeUndefined()
     expect(postgresInbox(sql).joinFailures?.(postgresFailures(sql))).toBeDefined()
-  })
-
-  test('joins failures of another copy of the package', async () => {
-    const pool = openPg(database)
-    vi.resetModules()
-    const copy = await import('tix-webhooks/postgres')
-    expect(copy.postgresFailures).not.toBe(postgresFailures)
-    const joined = joinedOf(postgresInbox(pool).joinFailures?.(copy.postgresFailures(pool)))
-    expect(await joined.keep(failed)).toBe('failing')
-    expect(await joined.once(REQUEST, async () => {})).toEqual(HANDLED)
-    expect(await stateOf(database)).toEqual({ effects: 0, records: 1, failures: 0 })
   })
 
   describe.each(

@@ -1,13 +1,13 @@
 import { Pool } from 'pg'
 import { ddl, postgresInbox } from 'tix-webhooks/postgres'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { atOnce } from '../../../support/at-once.js'
 import { orderCreated } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg } from '../../../support/postgres-clients.js'
 import { testDatabase } from '../../../support/postgres-database.js'
 import { endpoint } from '../../../support/postgres-endpoint.js'
-import { deferred, never } from '../../../support/promises.js'
+import { never } from '../../../support/promises.js'
 
 const GIVEN_UP = { status: 503, outcome: 'timed_out', retryAfter: '5' }
 const LIMITS = { timeoutSeconds: 5, maxRunSeconds: 0.3 }
@@ -16,93 +16,6 @@ const LIMITS = { timeoutSeconds: 5, maxRunSeconds: 0.3 }
 async function untilDone(send: () => Promise<{ status: number }>): Promise<void> {
   while ((await send()).status !== 200);
 }
-
-onPostgres.each(INBOX_CLIENTS)('a run in postgresInbox over $name', (library) => {
-  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
-  const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
-
-  beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_inbox'))
-
-  test('ends at maxRunSeconds though its handler never settles, and gives its one connection back', async () => {
-    const client = library.open(database, { max: 1 })
-    let isFirst = true
-    const { send, reports } = await endpoint({
-      inbox: client.inbox(),
-      ...LIMITS,
-      on: {
-        'order.created': async (event, { tx }) => {
-          await client.run(tx, `INSERT INTO effects VALUES ('${event.data.order.id}')`)
-          if (!isFirst) return
-          isFirst = false
-          await never()
-        },
-      },
-    })
-    const order = orderCreated({ id: 'hung' })
-    expect(await send(order)).toEqual(GIVEN_UP)
-    expect(reports.map(({ code }) => code)).toEqual(['given_up'])
-    await untilDone(() => send(order))
-    expect(await effects()).toEqual(['hung'])
-  })
-
-  test('ends though its handler goes on querying, and what that writes is written nowhere', async () => {
-    const client = library.open(database, { max: 1 })
-    const refused = deferred<unknown>()
-    let isFirst = true
-    const { send } = await endpoint({
-      inbox: client.inbox(),
-      ...LIMITS,
-      on: {
-        'order.created': async (event, { tx }) => {
-          const wasFirst = isFirst
-          isFirst = false
-          const { id } = event.data.order
-          try {
-            do await client.run(tx, `INSERT INTO effects VALUES ('${wasFirst ? 'stray' : id}')`)
-            while (wasFirst)
-          } catch (error) {
-            refused.resolve(error)
-            throw error
-          }
-        },
-      },
-    })
-    const order = orderCreated({ id: 'written' })
-    expect(await send(order)).toEqual(GIVEN_UP)
-    await untilDone(() => send(order))
-    expect(String(await refused.promise)).toMatch(/transaction of this delivery is over/)
-    expect(await effects()).toEqual(['written'])
-  })
-
-  // Kysely does not learn of the loss before its next statement, and does not report it.
-  test.skipIf(library.name === 'Kysely')(
-    'aborts the signal of a handler whose connection is lost',
-    async () => {
-      const client = library.open(database)
-      const aborted = deferred<AbortSignal>()
-      let isFirst = true
-      const { send } = await endpoint({
-        inbox: client.inbox(),
-        on: {
-          'order.created': async (event, { tx, signal }) => {
-            await client.run(tx, `INSERT INTO effects VALUES ('${event.data.order.id}')`)
-            if (!isFirst) return
-            isFirst = false
-            signal.addEventListener('abort', () => aborted.resolve(signal))
-            const [row] = await client.run(tx, 'SELECT pg_backend_pid() AS pid')
-            await database.query('SELECT pg_terminate_backend($1, 60000)', [row?.pid])
-            await aborted.promise
-          },
-        },
-      })
-      const order = orderCreated({ id: 'lost' })
-      expect((await send(order)).status).toBe(503)
-      expect((await aborted.promise).reason).toMatchObject({ code: 'store_unavailable' })
-      await untilDone(() => send(order))
-      expect(await effects()).toEqual(['lost'])
-    },
-  )
-})
 
 onPostgres('a run in postgresInbox whose handler waits for a statement that is stuck', () => {
   const database = testDatabase('CREATE TABLE effects (id text)', ddl)

@@ -1,5 +1,4 @@
 import type { Knex } from 'knex'
-import type { Model } from 'objection'
 import type { Client } from 'pg'
 import type { IInitOptions, ITask } from 'pg-promise'
 import type { Transaction } from 'sequelize'
@@ -65,17 +64,6 @@ onPostgres('a handler of postgresInbox', () => {
     expect(await written()).toEqual(['a'])
   })
 
-  test('binds a model of Objection', async () => {
-    const { inbox, Order } = await open<{ Order: typeof Model }>('Objection')
-    const { send } = await sendTo(inbox, (trx: Knex.Transaction) =>
-      Order.bindKnex(trx)
-        .query()
-        .insert({ id: 'a' } as never),
-    )
-    expect(await send(orderCreated())).toEqual(HANDLED)
-    expect(await written()).toEqual(['a'])
-  })
-
   test('waits for a callback of pg that goes on', async () => {
     const pool = openPg(database)
     const inbox = postgresInbox(pool)
@@ -137,34 +125,5 @@ onPostgres('a handler of postgresInbox', () => {
     expect(await send(order)).toEqual(HANDLED)
     expect((await send(order)).outcome).toBe('duplicate')
     expect(await written()).toEqual(['a'])
-  })
-
-  test('finds its table again when it was moved to another schema', async () => {
-    const pool = openPg(database)
-    const inbox = postgresInbox(pool)
-    const { send } = await endpoint({
-      inbox,
-      on: {
-        'order.created': (event, { tx }) => tx.query('INSERT INTO orders VALUES ($1)', [event.data.order.id]),
-      },
-    })
-    const [first, second] = [orderCreated(), orderCreated()]
-    expect(await send(first)).toEqual(HANDLED)
-    await database.query('CREATE SCHEMA moved')
-    const settings = await database.column('SHOW search_path')
-    for (const table of ['tix_webhooks_inbox', 'tix_webhooks_inbox_newest']) {
-      await database.query(`ALTER TABLE ${table} SET SCHEMA moved`)
-    }
-    onTestFinished(async () => {
-      for (const table of ['tix_webhooks_inbox', 'tix_webhooks_inbox_newest']) {
-        await database.query(`ALTER TABLE moved.${table} SET SCHEMA ${settings[0]}`)
-      }
-      await database.query('DROP SCHEMA moved')
-    })
-    pool.on('connect', (client) => void client.query(`SET search_path = ${settings[0]}, moved`))
-    expect((await send(second)).status).toBe(503)
-    await pool.query(`SET search_path = ${settings[0]}, moved`)
-    while ((await send(second)).status !== 200);
-    expect((await send(first)).outcome).toBe('duplicate')
   })
 })

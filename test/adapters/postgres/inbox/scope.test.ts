@@ -50,16 +50,6 @@ onPostgres('the scope of a client of pg', () => {
   })
 })
 
-describe('the guard of a function', () => {
-  test('refuses its calls after the end', () => {
-    const { bind, lose } = transactionScope()
-    const sql = bind((text: string) => `run: ${text}`)
-    expect(sql('SELECT 1')).toBe('run: SELECT 1')
-    lose()
-    expect(() => sql('SELECT 1')).toThrow(OVER)
-  })
-})
-
 describe('a function that is given to the transaction', () => {
   interface Tx {
     readonly given: unknown[]

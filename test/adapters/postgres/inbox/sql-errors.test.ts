@@ -1,4 +1,4 @@
-import { Discard, memoryFailures } from 'tix-webhooks'
+import { memoryFailures } from 'tix-webhooks'
 import { ddl } from 'tix-webhooks/postgres'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { orderCreated } from '../../../support/deliveries.js'
@@ -50,19 +50,6 @@ onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $na
 
   const swallow = (): void => {}
 
-  test('fails the delivery when it leaves the handler, and is reported as the database said it', async () => {
-    let id = 'taken'
-    const { send, reports } = await handling((client, tx) => insert(client, tx, id))
-    const order = orderCreated()
-    expect(await send(order)).toEqual({ status: 500, outcome: 'failed' })
-    const [error] = reports
-    expect(`${error?.message} ${(error?.cause as Error | undefined)?.message}`).toMatch(/duplicate key value/)
-    expect(reports).toHaveLength(1)
-    id = 'free'
-    expect(await send(order)).toEqual(HANDLED)
-    expect(await effects()).toEqual(['free', 'taken'])
-  })
-
   test.each<[string, Work]>([
     [
       'at its end',
@@ -98,26 +85,6 @@ onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $na
     await expectKept()
     expect(reports[0]?.message).toMatch(/rolled back all that the handler had written.*SAVEPOINT/)
     isFailing = false
-    expect(await send(order)).toEqual(HANDLED)
-    expect(await effects()).toEqual(['taken', 'written'])
-  })
-
-  test('ends the transaction for the branches of the handler too that nobody waited for', async () => {
-    const late = deferred<unknown>()
-    const failed = deferred()
-    let isFirst = true
-    const { send } = await handling(async (client, tx, id) => {
-      if (!isFirst) return insert(client, tx, id)
-      isFirst = false
-      void failed.promise.then(() =>
-        late.resolve((async () => insert(client, tx, 'stray'))().catch((error) => error)),
-      )
-      await insert(client, tx, 'taken')
-    })
-    const order = orderCreated({ id: 'written' })
-    expect(await send(order)).toEqual({ status: 500, outcome: 'failed' })
-    failed.resolve()
-    expect(String(await late.promise)).toMatch(/transaction of this delivery is over/)
     expect(await send(order)).toEqual(HANDLED)
     expect(await effects()).toEqual(['taken', 'written'])
   })
@@ -163,32 +130,6 @@ onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $na
     },
   )
 
-  test('is the handler’s own business behind a savepoint', async () => {
-    const { send, reports } = await handling(async (client, tx, id) => {
-      await client.savepoint(tx, (inner) => insert(client, inner, 'taken')).catch(swallow)
-      await insert(client, tx, id)
-    })
-    const order = orderCreated({ id: 'saved' })
-    expect(await send(order)).toEqual(HANDLED)
-    expect(await effects()).toEqual(['saved', 'taken'])
-    expect(await recorded()).toEqual(['test/order.created/saved'])
-    expect(reports).toEqual([])
-  })
-
-  test('may be the reason for a discard', async () => {
-    const { send, reports } = await handling(async (client, tx, id) => {
-      await insert(client, tx, id)
-      await insert(client, tx, 'taken').catch(() => {
-        throw new Discard('it is there already')
-      })
-    })
-    const order = orderCreated({ id: 'discarded' })
-    expect(await send(order)).toEqual({ status: 200, outcome: 'discarded' })
-    expect(await send(order)).toEqual({ status: 200, outcome: 'duplicate' })
-    expect(await effects()).toEqual(['taken'])
-    expect(reports).toEqual([])
-  })
-
   test('fails the delivery at COMMIT too, when it is a deferred constraint', async () => {
     let parent = 'nobody'
     const { send, reports, expectKept } = await handling(async (client, tx, id) => {
@@ -231,24 +172,4 @@ onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $na
     expect(await database.column('SELECT taken FROM seats ORDER BY id')).toEqual([1, 1])
     expect(await effects()).toEqual(['left', 'right', 'taken'])
   })
-
-  test.each(['repeatable read', 'serializable'])(
-    'of a race for one event at %s never doubles its effect',
-    async (isolation) => {
-      const { send } = await handling(insert, {
-        settings: { default_transaction_isolation: isolation },
-        max: 8,
-      })
-      const order = orderCreated({ id: 'raced' })
-      let outcomes: unknown[] = []
-      for (let round = 0; round < 5; round++) {
-        const answers = await Promise.all(Array.from({ length: 8 }, () => send(order)))
-        outcomes = [...outcomes, ...answers.map(({ outcome }) => outcome)]
-      }
-      expect(outcomes.filter((outcome) => outcome === 'handled')).toHaveLength(1)
-      expect(new Set(outcomes)).not.toContain('failed')
-      expect(await effects()).toEqual(['raced', 'taken'])
-      expect(await send(order)).toEqual({ status: 200, outcome: 'duplicate' })
-    },
-  )
 })

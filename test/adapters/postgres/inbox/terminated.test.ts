@@ -6,10 +6,31 @@ import { onPostgres } from '../../../support/on-servers.js'
 import { INBOX_CLIENTS } from '../../../support/postgres-clients.js'
 import { testDatabase } from '../../../support/postgres-database.js'
 import { endpoint } from '../../../support/postgres-endpoint.js'
-import { FATAL, isReady } from '../../../support/postgres-fatal.js'
 import { startProxy, type TcpProxy } from '../../../support/tcp-proxy.js'
 
 const MAX = 2
+
+/** The message of Postgres to a connection when it shuts down. */
+const FATAL = errorResponse({
+  S: 'FATAL',
+  V: 'FATAL',
+  C: '57P01',
+  M: 'terminating connection due to administrator command',
+})
+
+/** Whether a chunk from the server ends with ReadyForQuery, the end of an answer. */
+function isReady(chunk: Buffer): boolean {
+  return chunk.subarray(-6, -1).equals(Buffer.from([0x5a, 0, 0, 0, 5]))
+}
+
+/** An error of the server, as it is sent. */
+function errorResponse(fields: Readonly<Record<string, string>>): Buffer {
+  const text = Object.entries(fields).map(([name, value]) => `${name}${value}\0`)
+  const body = Buffer.from(`${text.join('')}\0`)
+  const length = Buffer.alloc(4)
+  length.writeInt32BE(body.length + 4)
+  return Buffer.concat([Buffer.from('E'), length, body])
+}
 
 // A client emits 'error' while it reads the chunk, before any promise settles. Where nobody listens, that ends a process, and
 // fails the run of these tests as a whole.

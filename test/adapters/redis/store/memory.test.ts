@@ -1,16 +1,10 @@
 import type { Redis } from 'ioredis'
 import { StoreError } from 'tix-webhooks'
-import { tixWebhooks } from 'tix-webhooks/fetch'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { unavailable } from '../../../../adapters/redis/advice.js'
-import { orderCreated, sign } from '../../../support/deliveries.js'
-import { answerOf, requestOf } from '../../../support/fetching.js'
 import { onOwnRedis } from '../../../support/on-servers.js'
-import { deferred } from '../../../support/promises.js'
 import { claimOf, connectIoredis, HOUR_MS, LIBRARIES, openStore } from '../../../support/redis-clients.js'
 import { type RedisServer, startRedis } from '../../../support/redis-server.js'
-import { SOON_HEADER } from '../../../support/retry-after.js'
-import { watched } from '../../../support/watched.js'
 
 onOwnRedis.each(LIBRARIES)('a Redis without free memory, on $name', (library) => {
   let server: RedisServer
@@ -55,14 +49,6 @@ onOwnRedis.each(LIBRARIES)('a Redis without free memory, on $name', (library) =>
     expect(await store.claim(claimOf('k', 'b'))).toEqual({ status: 'completed' })
   })
 
-  test('records the completion of an event that it has lost', async () => {
-    const store = await openStore(library, server.url)
-    await fillMemory()
-    expect(await store.complete({ key: 'k', token: 'a' }, HOUR_MS)).toBe(true)
-    await freeMemory()
-    expect(await store.claim(claimOf('k', 'b'))).toEqual({ status: 'completed' })
-  })
-
   test('lets a running event be released, also a second time', async () => {
     const store = await openStore(library, server.url)
     await store.claim(claimOf('k', 'a'))
@@ -92,62 +78,6 @@ onOwnRedis.each(LIBRARIES)('a Redis without free memory, on $name', (library) =>
     await fillMemory()
     expect(await store.complete({ key: 'k', token: 'a' }, HOUR_MS)).toBe(true)
     expect(await store.release({ key: 'j', token: 'a' })).toBe(true)
-  })
-
-  test('returns that the event was handled to a repeated delivery', async () => {
-    const store = await openStore(library, server.url)
-    await store.claim(claimOf('k', 'a'))
-    await store.complete({ key: 'k', token: 'a' }, HOUR_MS)
-    await fillMemory()
-    expect(await store.claim(claimOf('k', 'b'))).toEqual({ status: 'completed' })
-  })
-
-  test('returns that the event is in flight to a second delivery', async () => {
-    const store = await openStore(library, server.url)
-    await store.claim(claimOf('k', 'a'))
-    await fillMemory()
-    expect(await store.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in_flight' })
-  })
-
-  test('makes the sender retry, and loses nothing: each event runs once', async () => {
-    const entered = deferred()
-    const leave = deferred()
-    const ran: string[] = []
-    const { options, reports } = watched({
-      store: await openStore(library, server.url),
-      namespace: 'shop',
-      on: {
-        'order.created': async (event) => {
-          ran.push(event.data.order.id)
-          if (ran.length > 1) return
-          entered.resolve()
-          await leave.promise
-        },
-      },
-    })
-    const hooks = tixWebhooks(options)
-    const send = async (payload: object) => answerOf(await hooks(requestOf(await sign(payload))))
-
-    const running = orderCreated({ id: 'ord_running' })
-    const late = orderCreated({ id: 'ord_late' })
-    const answer = send(running)
-    await entered.promise
-    await fillMemory()
-    expect(await send(late)).toMatchObject({
-      status: 503,
-      headers: { 'retry-after': SOON_HEADER },
-      text: '{"outcome":"unavailable"}',
-    })
-    expect(reports).toEqual([expect.stringMatching(/out of memory/)])
-    leave.resolve()
-    expect(await answer).toMatchObject({ status: 200, text: '{"outcome":"handled"}' })
-    expect(await send(running)).toMatchObject({ status: 200, text: '{"outcome":"duplicate"}' })
-
-    await freeMemory()
-    expect(await send(late)).toMatchObject({ status: 200, text: '{"outcome":"handled"}' })
-    expect(await send(late)).toMatchObject({ status: 200, text: '{"outcome":"duplicate"}' })
-    expect(ran).toEqual(['ord_running', 'ord_late'])
-    await hooks.drain()
   })
 })
 

@@ -85,56 +85,12 @@ onRedis.each(LIBRARIES)('a record of a store on $name', (library) => {
     expect(await store.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in_flight' })
   })
 
-  test('may have a lease that is longer than its retention', async () => {
-    const store = await open()
-    await store.claim(claimOf('k', 'a', { leaseMs: 3 * HOUR_MS, retainMs: 2 * HOUR_MS }))
-    expect(await admin.get(`${prefix}k`)).toBe(`running 1 ${-HOUR_MS} a`)
-    const answer = await store.claim(claimOf('k', 'b'))
-    expect(answer).toMatchObject({ status: 'in_flight', retryAfterMs: expect.any(Number) })
-    expect(Math.ceil((answer as { retryAfterMs: number }).retryAfterMs / HOUR_MS)).toBe(3)
-  })
-
-  test('is taken over whole: token, attempt, lease and retention', async () => {
-    const store = await open()
-    await store.claim(claimOf('k', 'a'))
-    await store.release({ key: 'k', token: 'a' })
-    expect(await store.claim(claimOf('k', 'b', { retainMs: 6 * HOUR_MS }))).toEqual({
-      status: 'claimed',
-      attempt: 2,
-    })
-    expect(await admin.get(`${prefix}k`)).toBe(`running 2 ${5 * HOUR_MS} b`)
-    expect(await hoursLeft(`${prefix}k`)).toBe(6)
-  })
-
-  test.each(['running', 'completed'])(
-    'is left as it is by a claim of another token while it is %s',
-    async (state) => {
-      const store = await open()
-      await store.claim(claimOf('k', 'a'))
-      if (state === 'completed') await store.complete({ key: 'k', token: 'a' }, HOUR_MS)
-      await admin.pexpire(`${prefix}k`, 9 * HOUR_MS)
-      const before = await admin.get(`${prefix}k`)
-      expect((await store.claim(claimOf('k', 'b'))).status).not.toBe('claimed')
-      expect(await admin.get(`${prefix}k`)).toBe(before)
-      expect(await hoursLeft(`${prefix}k`)).toBe(9)
-    },
-  )
-
   test('can be taken when its lease has run out by the clock of the server', async () => {
     const store = await open()
     await store.claim(claimOf('k', 'a', { leaseMs: 1 }))
     await expect
       .poll(() => store.claim(claimOf('k', 'b')), { timeout: 10_000 })
       .toEqual({ status: 'claimed', attempt: 2 })
-  })
-
-  test('expires by itself, and is then as if it had never been', async () => {
-    const store = await open()
-    await store.claim(claimOf('k', 'a', { leaseMs: 1, retainMs: 1 }))
-    await expect.poll(() => admin.exists(`${prefix}k`), { timeout: 10_000 }).toBe(0)
-    expect(await store.renew({ key: 'k', token: 'a' }, HOUR_MS)).toBe(false)
-    expect(await store.claim(claimOf('k', 'b'))).toEqual({ status: 'claimed', attempt: 1 })
-    expect(await store.complete({ key: 'k', token: 'a' }, HOUR_MS)).toBe(false)
   })
 
   test.each(['1999-01-01', '2099-01-01'])('knows nothing of a clock of ours that says %s', async (date) => {
@@ -173,15 +129,6 @@ onRedis('the key of a record', () => {
       const store = await openStore(library, redisUrl(), { prefix: '' })
       await store.claim(claimOf(`${prefix}bare`, 'a'))
       expect(await admin.exists(`${prefix}bare`)).toBe(1)
-    })
-
-    test('keeps stores of different prefixes apart', async () => {
-      const [one, two] = await Promise.all(
-        ['one:', 'two:'].map((name) => openStore(library, redisUrl(), { prefix: prefix + name })),
-      )
-      expect(await one?.claim(claimOf('k', 'a'))).toEqual({ status: 'claimed', attempt: 1 })
-      expect(await two?.claim(claimOf('k', 'b'))).toEqual({ status: 'claimed', attempt: 1 })
-      expect((await admin.keys(`${prefix}*`)).sort()).toEqual([`${prefix}one:k`, `${prefix}two:k`])
     })
   })
 

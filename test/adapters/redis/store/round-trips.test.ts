@@ -42,16 +42,6 @@ onRedis('the traffic of a Redis store', () => {
     expect(proxy.roundTrips - before).toBe(1)
   })
 
-  test.each(LIBRARIES)('on $name: a duplicate takes one round trip', async (library) => {
-    const { proxy, url } = await proxied()
-    const store = redisStore(await library.connect(url), { prefix: redisPrefix(`dup-${library.name}`) })
-    await store.claim(claimOf('k', 'a'))
-    await store.complete({ key: 'k', token: 'a' }, 600_000)
-    const before = proxy.roundTrips
-    expect(await store.claim(claimOf('k', 'b'))).toEqual({ status: 'completed' })
-    expect(proxy.roundTrips - before).toBe(1)
-  })
-
   test.each(LIBRARIES)('on $name: calls that are made together share a round trip', async (library) => {
     const { proxy, url } = await proxied()
     const store = redisStore(await library.connect(url), { prefix: redisPrefix(`many-${library.name}`) })

@@ -10,7 +10,7 @@ const { start } = useChildren()
 
 /** Points at which a kill comes too late to undo anything. */
 const COMMITTED: readonly KillPoint[] = ['after COMMIT', 'after ctx.tx.commit']
-const KILLS_EACH = 4
+const KILLS_EACH = 2
 
 onEachDriver('a process that is killed', ({ open, path, driver }) => {
   test.each(KILL_POINTS)(

@@ -44,20 +44,6 @@ onEachDriver('a commit', ({ open, driver }) => {
     expect([app.effects(), app.records()]).toEqual([[], []])
   })
 
-  test('of effects that break a rule of the database rolls back both, and passes its error on', async () => {
-    const db = open()
-    db.exec("CREATE TABLE seats (id TEXT PRIMARY KEY); INSERT INTO seats VALUES ('taken')")
-    const app = await inboxOn(db, (event, tx) =>
-      tx.commit(() => {
-        insert(event)(db)
-        db.exec("INSERT INTO seats VALUES ('taken')")
-      }),
-    )
-    expect(await app.send(orderCreated())).toBe('500 failed')
-    expect(app.reports).toEqual([expect.stringMatching(/UNIQUE constraint failed: seats\.id/)])
-    expect([app.effects(), app.records()]).toEqual([[], []])
-  })
-
   test('that fails at COMMIT, and whose handler goes on: 503, never handled', async () => {
     const db = open()
     db.exec('PRAGMA foreign_keys = ON; CREATE TABLE orders (id TEXT PRIMARY KEY)')
@@ -163,15 +149,5 @@ onEachDriver('a commit', ({ open, driver }) => {
     expect(app.effects()).toEqual(['foreign, COMMIT', 'ord_before'])
     expect(await app.send(order)).toBe('200 handled')
     expect(app.effects()).toEqual(['foreign, COMMIT', 'ord_a', 'ord_before'])
-  })
-
-  test('is not needed for that: a handler that never commits says so too', async () => {
-    const db = open()
-    const app = await inboxOn(db, () => {})
-    db.exec('BEGIN')
-    db.exec("INSERT INTO effects VALUES ('foreign')")
-    expect(await app.send(orderCreated({ id: 'ord_a' }))).toBe('503 unavailable')
-    db.exec('COMMIT')
-    expect([app.effects(), app.records()]).toEqual([['foreign'], []])
   })
 })

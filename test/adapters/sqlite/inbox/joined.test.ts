@@ -2,7 +2,7 @@ import { Discard, type JoinedInbox, memoryFailures } from 'tix-webhooks'
 import { type SqliteTransaction, sqliteFailures, sqliteInbox } from 'tix-webhooks/sqlite'
 import { describe, expect, test, vi } from 'vitest'
 import { failed } from '../../../support/failed-delivery.js'
-import { DAY, testClock } from '../../../support/sqlite-claims.js'
+import { DAY } from '../../../support/sqlite-claims.js'
 import { listening, onEachDriver } from '../../../support/sqlite-drivers.js'
 import type { TestDatabase } from '../../../support/sqlite-open.js'
 import { valuesOf } from '../../../support/sqlite-open.js'
@@ -90,35 +90,6 @@ onEachDriver('an inbox joined with failures', ({ open }) => {
     }
   })
 
-  test('does not run what is parked, unless it is a replay', async () => {
-    const { joined, effect, state } = await joinedOn()
-    expect(await joined.keep(failed({ parkAfter: { attempts: 1 } }))).toBe('parked')
-    expect(await joined.once(request, notCalled)).toEqual({ status: 'parked' })
-    expect(await joined.once({ ...request, key: null }, notCalled)).toEqual({ status: 'parked' })
-    expect(state()).toEqual([[], [1], []])
-    expect(await joined.once({ ...request, runsParked: true }, effect('e'))).toEqual({ status: 'handled' })
-    expect(state()).toEqual([[KEY], [], ['e']])
-    expect(await joined.once({ ...request, runsParked: true }, notCalled)).toEqual({ status: 'duplicate' })
-  })
-
-  test('removes the failure of an event without a key, which has one of its bytes', async () => {
-    const { joined, effect, state } = await joinedOn()
-    await joined.keep(failed({ key: 'n/sha256:00' }))
-    const plain = { ...request, key: null, failureKey: 'n/sha256:00' }
-    expect(await joined.once(plain, effect('e'))).toEqual({ status: 'handled' })
-    expect(state()).toEqual([[], [], ['e']])
-  })
-
-  test('keeps no failure of an event that was handled meanwhile, until its record is forgotten', async () => {
-    const clock = testClock()
-    const { joined, effect, state } = await joinedOn(open(), clock.now)
-    await joined.once(request, effect('e'))
-    expect(await joined.keep(failed())).toBe('handled')
-    expect(state()).toEqual([[KEY], [], ['e']])
-    clock.jump(7 * DAY)
-    expect(await joined.keep(failed())).toBe('failing')
-  })
-
   describe('of two overlapping deliveries', () => {
     /** All orders of the steps of two deliveries. */
     function orders(one: readonly string[], other: readonly string[]): string[][] {
@@ -188,29 +159,6 @@ onEachDriver('an inbox joined with failures', ({ open }) => {
     })
   })
 
-  test('remembers changes for as long as a failure is kept, and 7 days', async () => {
-    const clock = testClock()
-    const { inbox, joined } = await joinedOn(open(), clock.now)
-    const at = (ms: number): string => new Date(clock.now() + ms).toISOString()
-    const old = at(-DAY)
-    const apply = async (key: string, date: string): Promise<boolean> => {
-      let isNewest = false
-      await joined.once({ ...request, key, failureKey: key }, async (tx) => {
-        tx.commit((db) => {
-          isNewest = inbox.isNewest(db, { subject: 's', at: date })
-        })
-      })
-      return isNewest
-    }
-    expect(await apply('n/new', at(0))).toBe(true)
-    clock.jump(37 * DAY - 1)
-    await inbox.purge()
-    expect(await apply('n/replayed', old)).toBe(false)
-    clock.jump(1)
-    await inbox.purge()
-    expect(await apply('n/much-later', old)).toBe(true)
-  })
-
   test('whose failures have no table says so, and runs as without them', async () => {
     const { db, joined, failures, effect, state } = await joinedOn()
     db.exec('DROP TABLE tix_webhooks_failures')
@@ -227,16 +175,6 @@ onEachDriver('an inbox joined with failures', ({ open }) => {
     db.exec('DROP TABLE tix_webhooks_inbox')
     await expectUnavailable(joined.keep(failed()), /"tix_webhooks_inbox" is missing: run inbox\.migrate\(\)/)
     expect(await failures.count()).toBe(0)
-  })
-
-  test('refuses what the contract does not allow, before it reaches the database', async () => {
-    const { db, statements } = listening(open())
-    const joined = sqliteInbox(db).joinFailures?.(sqliteFailures(db)) as Joined
-    for (const wrong of [{ failureKey: 'ü' }, { key: '' }, { retainMs: 0 }]) {
-      await expect(joined.once({ ...request, ...wrong }, notCalled)).rejects.toBeInstanceOf(TypeError)
-    }
-    await expect(joined.keep(failed({ key: '' }))).rejects.toBeInstanceOf(TypeError)
-    expect(statements).toEqual([])
   })
 
   describe('of an event that never failed', () => {

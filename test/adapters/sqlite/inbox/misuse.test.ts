@@ -32,17 +32,6 @@ onEachDriver('ctx.tx.commit', ({ open }) => {
     expect(app.effects()).toEqual(['ord_a'])
   })
 
-  test('that is called twice and not caught: 500, and the retry is a duplicate of one effect', async () => {
-    const app = await inboxOn(open(), (event, tx) => {
-      tx.commit(insert(event))
-      tx.commit(insert(event))
-    })
-    const order = orderCreated({ id: 'ord_a' })
-    expect(await app.send(order)).toBe('500 failed')
-    expect(await app.send(order)).toBe('200 duplicate')
-    expect(app.effects()).toEqual(['ord_a'])
-  })
-
   test.each([
     [
       'an async function',
@@ -120,31 +109,5 @@ onEachDriver('ctx.tx.commit', ({ open }) => {
     expect(String(error)).toMatch(/after the run had ended/)
     expect(app.effects()).toEqual([])
     expect(app.records()).toHaveLength(answer === '200 handled' ? 1 : 0)
-  })
-
-  test('of a handler that was given up writes nothing, and the retry may', async () => {
-    const late = deferred<unknown>()
-    const leave = deferred()
-    let isFirst = true
-    const app = await inboxOn(
-      open(),
-      async (event, tx, ctx) => {
-        if (isFirst) {
-          isFirst = false
-          ctx.signal.addEventListener('abort', () => leave.resolve())
-          await leave.promise
-          await turns(1)
-          late.resolve(thrownBy(() => tx.commit(insert(event))))
-        }
-        tx.commit(insert(event))
-      },
-      { maxRunSeconds: 0.2 },
-    )
-    const order = orderCreated({ id: 'ord_a' })
-    expect(await app.send(order)).toBe('503 timed_out')
-    expect(String(await late.promise)).toMatch(/after the run had ended.*maxRunSeconds/)
-    expect(app.effects()).toEqual([])
-    expect(await app.send(order)).toBe('200 handled')
-    expect(app.effects()).toEqual(['ord_a'])
   })
 })

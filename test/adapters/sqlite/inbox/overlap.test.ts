@@ -100,20 +100,6 @@ onEachDriver('two overlapping handlers of one event', ({ open }) => {
     expect(effects()).toEqual(['ord_a'])
   })
 
-  test('do not call the effects of the one that is late', async () => {
-    let calls = 0
-    const { go, first, second } = await overlapping((_, tx) =>
-      tx.commit(() => {
-        calls += 1
-      }),
-    )
-    go(0)
-    await first
-    go(1)
-    await second
-    expect(calls).toBe(1)
-  })
-
   test('that never commit: one is handled, and one is a duplicate', async () => {
     const { go, first, second, records } = await overlapping(() => {})
     go(1)
@@ -131,50 +117,5 @@ onEachDriver('two overlapping handlers of one event', ({ open }) => {
     expect(await first).toBe('200 discarded')
     go(1)
     expect(await second).toBe('200 duplicate')
-  })
-
-  test('of which the first fails: the other has the effect', async () => {
-    let runs = 0
-    const { go, first, second, effects } = await overlapping((event, tx) => {
-      runs += 1
-      if (runs === 1) throw new Error('no ink')
-      tx.commit(insert(event))
-    })
-    go(0)
-    expect(await first).toBe('500 failed')
-    go(1)
-    expect(await second).toBe('200 handled')
-    expect(effects()).toEqual(['ord_a'])
-  })
-
-  test('of which one fails after the other has committed: 500, and its retry is a duplicate', async () => {
-    let runs = 0
-    const { go, first, second, effects, send, order } = await overlapping((event, tx) => {
-      runs += 1
-      if (runs === 2) throw new Error('no ink')
-      tx.commit(insert(event))
-    })
-    go(0)
-    expect(await first).toBe('200 handled')
-    go(1)
-    expect(await second).toBe('500 failed')
-    expect(await send(order)).toBe('200 duplicate')
-    expect(effects()).toEqual(['ord_a'])
-  })
-})
-
-onEachDriver('many deliveries on one connection', ({ open }) => {
-  test('of a few events, all at once, have one effect each', async () => {
-    const app = await inboxOn(open(), async (event, tx) => {
-      await new Promise((resolve) => setImmediate(resolve))
-      tx.commit(insert(event))
-    })
-    const orders = Array.from({ length: 10 }, (_, i) => orderCreated({ id: `ord_${i}` }))
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () => orders.map((order) => app.send(order))).flat(),
-    )
-    expect(answers.filter((answer) => answer === '200 handled')).toHaveLength(10)
-    expect(answers.filter((answer) => answer === '200 duplicate')).toHaveLength(70)
-    expect(app.effects()).toEqual(orders.map(({ data }) => data.order.id))
   })
 })

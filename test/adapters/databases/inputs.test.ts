@@ -1,0 +1,152 @@
+import mysql from 'mysql2/promise'
+import { Pool } from 'pg'
+import type { HandledRecords, Inbox, Purgeable, RemoteStore } from 'tix-webhooks'
+import { ddl as mysqlDdl, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
+import { ddl as postgresDdl, postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import { describe, expect, test } from 'vitest'
+import {
+  notRefusedInputs,
+  notRefusedLimits,
+  notRefusedOnces,
+  notRefusedRequests,
+} from '../../support/invalid-inputs.js'
+import { testMysqlDatabase } from '../../support/mysql-database.js'
+import { onMysql, onPostgres } from '../../support/on-servers.js'
+import { openPg, openPostgresJs } from '../../support/postgres-clients.js'
+import { testDatabase } from '../../support/postgres-database.js'
+import { POOLS } from '../mysql/pools.js'
+
+// None of them connects before it is used.
+const pgPool = new Pool()
+const mysqlPool = mysql.createPool('mysql://root@127.0.0.1:1/none')
+/** An object with the shape of a database, which a factory must not call. */
+const sqlite = {
+  prepare: () => expect.fail('The factory prepared a statement.'),
+  exec: () => expect.fail('The factory ran a statement.'),
+}
+
+/** The factories without types, because plain JavaScript may pass anything. */
+type Factory = (pool: never, options?: object) => object
+
+interface Row {
+  readonly name: string
+  readonly make: Factory
+  readonly pool: unknown
+  readonly isNoPool: string
+  /** What resembles a pool. */
+  readonly others: readonly unknown[]
+  readonly tables: readonly unknown[]
+  readonly options?: readonly (readonly [object, RegExp])[]
+}
+
+const POSTGRES = {
+  pool: pgPool,
+  isNoPool: 'pool must be a Pool of pg, or the sql of postgres.js, not ',
+  others: [Pool, { connect() {}, query() {}, transaction() {} }, Promise.resolve(pgPool)],
+  tables: ['a"; DROP TABLE users; --', 'a.b.c', 'a.', '.a'],
+}
+const MYSQL = {
+  pool: mysqlPool,
+  isNoPool: 'pool must be a pool of mysql2/promise or of mariadb, not ',
+  others: [mysql.createPool, { getConnection() {} }, Promise.resolve(mysqlPool)],
+  tables: ['a`; DROP TABLE users; --', 'a.b.c', 'a.', '.a', `${'d'.repeat(65)}.t`],
+}
+const SQLITE = {
+  pool: sqlite,
+  isNoPool: 'db must be an open database of better-sqlite3, libsql or node:sqlite, not ',
+  others: [{ query: async () => ({ rows: [] }) }, async () => [], { prepare() {} }, { exec() {} }],
+  tables: ['main.webhooks', 'x"; DROP TABLE orders; --', 'nul\0', { toString: () => 'webhooks' }],
+  options: [
+    [{ table: 'SQLite_Webhooks' }, /sqlite_/],
+    [{ prefix: 'x' }, /prefix/],
+    [{ now: 1 }, /^now must be a function/],
+    [{ now: new Date(0) }, /^now must be a function/],
+  ] as const,
+}
+
+const ROWS: readonly Row[] = [
+  { name: 'postgresStore', make: postgresStore as Factory, ...POSTGRES },
+  { name: 'postgresInbox', make: postgresInbox as Factory, ...POSTGRES },
+  { name: 'postgresFailures', make: postgresFailures as Factory, ...POSTGRES },
+  { name: 'mysqlStore', make: mysqlStore as Factory, ...MYSQL },
+  { name: 'mysqlInbox', make: mysqlInbox as Factory, ...MYSQL },
+  { name: 'mysqlFailures', make: mysqlFailures as Factory, ...MYSQL },
+  { name: 'sqliteStore', make: sqliteStore as Factory, ...SQLITE },
+  { name: 'sqliteInbox', make: sqliteInbox as Factory, ...SQLITE },
+  { name: 'sqliteFailures', make: sqliteFailures as Factory, ...SQLITE },
+]
+
+describe.each(ROWS)('$name', ({ name, make, pool, isNoPool, others, tables, options = [] }) => {
+  test('refuses anything but a pool, and names what it accepts', () => {
+    const rows = [undefined, null, 'a://127.0.0.1/none', 7, {}, ...others].map((other): [unknown, string] => [
+      other,
+      isNoPool,
+    ])
+    expect(notRefusedInputs((other: never) => make(other), rows)).toEqual([])
+  })
+
+  test('refuses invalid names of tables, and options that it does not have', () => {
+    const rows: [options: object, message: RegExp][] = [
+      ...['', 'a b', "a'", '1a', 'täble', 'a\n', 'x'.repeat(49), 7, ['a'], ...tables].map(
+        (table): [object, RegExp] => [{ table }, /^table must be a name of 1 to 48 letters, digits and _/],
+      ),
+      [{ tabel: 'typo' }, /tabel/],
+      [{ purgeEverySecond: 1 }, /purgeEverySecond\b/],
+      [{ purgeEverySeconds: 0 }, /^purgeEverySeconds must be .* above 0/],
+      [{ purgeEverySeconds: 3_000_000 }, /^purgeEverySeconds .* at most/],
+      [{ retentionSeconds: 86_400 }, /retentionSeconds/],
+      ...options.map(([given, message]): [object, RegExp] => [given, message]),
+    ]
+    if (/(postgres|mysql)Inbox/.test(name)) {
+      for (const idleTimeoutSeconds of [0, 0.5, -1, 86_401, Number.NaN, '60']) {
+        rows.push([{ idleTimeoutSeconds }, /^idleTimeoutSeconds must be a number of seconds from 1 to 86400/])
+      }
+      for (const idleTimeoutSeconds of [1, 86_400]) make(pool as never, { idleTimeoutSeconds })
+    }
+    expect(notRefusedInputs((given: object) => make(pool as never, given), rows)).toEqual([])
+  })
+
+  test('connects to nothing, and starts nothing, when it is made', () => {
+    expect(make(pool as never, { table: 'a'.repeat(48), purgeEverySeconds: 1 })).toHaveProperty('migrate')
+    expect(pgPool.totalCount).toBe(0)
+    const { _allConnections: all } = mysqlPool.pool as unknown as { _allConnections: { length: number } }
+    expect(all.length).toBe(0)
+  })
+})
+
+type Made = { store: RemoteStore & Purgeable; inbox: Inbox<unknown> & HandledRecords & Purgeable }
+
+/** No call reaches the database. */
+async function expectRefused({ store, inbox }: Made): Promise<void> {
+  expect(await notRefusedRequests(store)).toEqual([])
+  expect(await notRefusedOnces(inbox)).toEqual([])
+  expect([await notRefusedLimits(store), await notRefusedLimits(inbox)]).toEqual([[], []])
+}
+
+onPostgres.each([openPg, openPostgresJs])('a call over Postgres that the contract does not allow', (open) => {
+  const database = testDatabase(postgresDdl)
+
+  test(`is refused, and writes and runs nothing: ${open.name}`, async () => {
+    const pool = open(database) as Pool
+    await expectRefused({ store: postgresStore(pool), inbox: postgresInbox(pool) as Made['inbox'] })
+    const counts =
+      'SELECT (SELECT count(*) FROM tix_webhooks) + (SELECT count(*) FROM tix_webhooks_inbox) AS count'
+    expect(await database.column(counts)).toEqual(['0'])
+  })
+})
+
+onMysql.each(POOLS)('a call over MySQL that the contract does not allow', ({ name, open }) => {
+  const database = testMysqlDatabase(mysqlDdl)
+
+  test(`is refused, and writes and runs nothing: ${name}`, async () => {
+    const pool = open(database)
+    await expectRefused({ store: mysqlStore(pool), inbox: mysqlInbox(pool) as Made['inbox'] })
+    const counts =
+      'SELECT (SELECT COUNT(*) FROM tix_webhooks) + (SELECT COUNT(*) FROM tix_webhooks_inbox) AS count'
+    expect(await database.column(counts)).toEqual([0])
+  })
+})
+
+test('a call over SQLite that the contract does not allow is refused before it reaches the database', () =>
+  expectRefused({ store: sqliteStore(sqlite), inbox: sqliteInbox(sqlite) as unknown as Made['inbox'] }))
