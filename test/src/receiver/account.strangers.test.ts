@@ -75,38 +75,6 @@ test('the refusals of one account do not hide those of another', async () => {
   expect(lines.map((line) => /\[(\w+)\]/.exec(line)?.[1])).toEqual(['a', 'a', 'a', 'b'])
 })
 
-test('a look-up that fails for strangers alone is an outage for them, and for nobody else', async () => {
-  const { send } = byName((name) => {
-    if (name !== 'a') throw new Error(`no row for ${name}`)
-    return { id: 'a', secret: 'whsec_a' }
-  })
-  expect(await send('b')).toMatchObject({ outcome: 'unavailable', code: 'account_unavailable' })
-  expect(await send('a')).toEqual({ outcome: 'handled' })
-})
-
-test('a look-up that takes longer than the deadline is answered in time, and is handled by a retry', {
-  tags: ['slow'],
-}, async () => {
-  let find = (): Promise<Account> | Account => new Promise(() => {})
-  const { send, runs, records } = byName(() => find())
-  expect(await send('a')).toMatchObject({ outcome: 'timed_out' })
-  expect(records).toMatchObject([{ status: 503 }])
-  find = () => ({ id: 'a', secret: 'whsec_a' })
-  expect(await send('a')).toEqual({ outcome: 'handled' })
-  expect(runs).toEqual(['default/a/order.created/ord_1'])
-})
-
-test('two spellings of a URL are one account if the row says so, and two ids that differ by case are two', async () => {
-  // As a database finds it that ignores case.
-  const one = byName(() => ({ id: 'acme', secret: 'whsec_a' }))
-  expect(await one.send('acme')).toEqual({ outcome: 'handled' })
-  expect(await one.send('ACME')).toEqual({ outcome: 'duplicate' })
-  const two = byName((id) => ({ id, secret: 'whsec_a' }))
-  expect(await two.send('acme')).toEqual({ outcome: 'handled' })
-  expect(await two.send('ACME')).toEqual({ outcome: 'handled' })
-  expect(two.runs).toEqual(['default/acme/order.created/ord_1', 'default/ACME/order.created/ord_1'])
-})
-
 test('a day of refusals does not hide those of the accounts that come after them', {
   tags: ['slow'],
 }, async () => {

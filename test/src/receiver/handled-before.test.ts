@@ -48,29 +48,10 @@ describe.each(STORES)('an event that was handled before, with %s', (_, options) 
     ])
   })
 
-  test('is asked about again at each run, also at a retry', async () => {
-    const answers = [false, true]
-    const handledBefore = vi.fn(async () => answers.shift())
-    const { handler, send } = asking(handledBefore, options())
-    handler.mockRejectedValueOnce(new Error('failed'))
-    expect(await send(orderCreated({ id: 'ord_1' }))).toMatchObject({ outcome: 'failed' })
-    expect(await send(orderCreated({ id: 'ord_1' }))).toEqual({ outcome: 'duplicate' })
-    expect(handler).toHaveBeenCalledOnce()
-  })
-
   test.each<[string, string, string, () => unknown]>([
     ['rejects', 'unavailable', 'handled_before_unavailable', () => Promise.reject(new Error('down'))],
-    [
-      'throws',
-      'unavailable',
-      'handled_before_unavailable',
-      () => {
-        throw new Error('down')
-      },
-    ],
     ['returns nothing', 'misconfigured', 'misconfigured', () => undefined],
     ['returns the rows that it found', 'misconfigured', 'misconfigured', async () => []],
-    ['returns 1', 'misconfigured', 'misconfigured', () => 1],
     [
       'misuses keyIn',
       'misconfigured',

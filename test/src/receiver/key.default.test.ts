@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { JsonValue, UnknownEvent } from 'tix-webhooks'
+import type { UnknownEvent } from 'tix-webhooks'
 import { envelopes } from 'tix-webhooks/testing/fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalJson, defaultKeyPart } from '../../../src/receiver/key.js'
@@ -42,13 +42,7 @@ describe('the default key of an order', () => {
   test.each<[string, unknown]>([
     ['an empty id', { order: { id: '' } }],
     ['a number as its id', { order: { id: 7 } }],
-    ['null as its id', { order: { id: null } }],
-    ['a list as its id', { order: { id: ['ord_7'] } }],
     ['no id', { order: {} }],
-    ['no order', {}],
-    ['null as the order', { order: null }],
-    ['a list as the order', { order: [{ id: 'ord_7' }] }],
-    ['a string as the order', { order: 'ord_7' }],
   ])('is a digest where it has %s', async (_, value) => {
     expect(await partOf({ ...orderCreated(), data: value })).toMatch(DIGEST)
   })
@@ -74,10 +68,6 @@ describe('the default key of any other event', () => {
     )
   })
 
-  test('is the same for a retry', async () => {
-    expect(await partOf(structuredClone(event))).toBe(await partOf(event))
-  })
-
   test.each<[string, object]>([
     ['its type', { type: 'event.published' }],
     [
@@ -90,19 +80,6 @@ describe('the default key of any other event', () => {
   ])('differs by %s', async (_, change) => {
     expect(await partOf({ ...event, ...change })).toMatch(DIGEST)
     expect(await partOf({ ...event, ...change })).not.toBe(await partOf(event))
-  })
-
-  test('differs by the id of the envelope', async () => {
-    expect(await partOf({ ...event, id: 'evt_1' })).not.toBe(await partOf({ ...event, id: 'evt_2' }))
-  })
-
-  test('never merges by the id of the envelope', async () => {
-    const other = { ...event, data: {} }
-    expect(await partOf({ ...event, id: 'evt_1' })).not.toBe(await partOf({ ...other, id: 'evt_1' }))
-  })
-
-  test('does not see other fields of the envelope, which a retry may change', async () => {
-    expect(await partOf({ ...event, attempt: 2, sent_at: 'now' })).toBe(await partOf(event))
   })
 
   test('does not see the order of keys or white space', { tags: ['slow'] }, async () => {
@@ -135,13 +112,6 @@ describe('numbers that JSON.parse cannot give exactly', () => {
     expect(await partOfText(bodyOf(one))).toBe(await partOfText(bodyOf(one)))
   })
 
-  test('also as the id of the envelope', async () => {
-    const withId = (id: string) => bodyOf('1').replace('{', `{"id":${id},`)
-    expect(await partOfText(withId('9007199254740993'))).not.toBe(
-      await partOfText(withId('9007199254740992')),
-    )
-  })
-
   // The same event, written differently: the key is of the JSON, not of the bytes.
   test.each([
     ['9007199254740991', '9007199254740991.0'],
@@ -170,26 +140,5 @@ describe('canonical JSON', () => {
         expect(canonicalJson(reordered(value, gen))).toBe(canonicalJson(value))
       }),
     )
-  })
-
-  test.each<[JsonValue, string]>([
-    [{ b: 1, a: { d: [], c: {} } }, '{"a":{"c":{},"d":[]},"b":1}'],
-    [{ 10: 1, 9: 2, a: 3, A: 4 }, '{"10":1,"9":2,"A":4,"a":3}'],
-    [[3, 1, 2], '[3,1,2]'],
-    [{ 'é"\n': '\ud800' }, '{"é\\"\\n":"\\ud800"}'],
-    [JSON.parse('{"__proto__":{"a":1}}'), '{"__proto__":{"a":1}}'],
-    [JSON.parse('[1.0,1e3,0.10]'), '[1,1000,0.1]'],
-  ])('of %j is %s', (value, text) => {
-    expect(canonicalJson(value)).toBe(text)
-  })
-
-  test.each([
-    ['{"a":"1"}', '{"a":1}'],
-    ['{"a":[]}', '{"a":{}}'],
-    ['{"a":null}', '{}'],
-    ['{"a":"null"}', '{"a":null}'],
-    ['[[1],2]', '[1,[2]]'],
-  ])('keeps %s and %s apart', (first, second) => {
-    expect(canonicalJson(JSON.parse(first))).not.toBe(canonicalJson(JSON.parse(second)))
   })
 })
