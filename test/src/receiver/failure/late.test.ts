@@ -3,7 +3,6 @@ import { describe, expect, test, vi } from 'vitest'
 import { failing, KEY, ORDER, slowFailures } from '../../../support/failing-receiver.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
 import { deferred } from '../../../support/promises.js'
-import { storeWith } from '../../../support/receiving.js'
 import { advance, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
@@ -58,14 +57,6 @@ test('what cannot be read is answered by the deadline, and a drain waits for its
   await expectDrainToWait(receiver, finish)
 })
 
-test('what cannot be read is kept though the store is down', async () => {
-  const { failures, send } = failing({
-    store: storeWith({ claim: () => Promise.reject(new Error('down')) }).store,
-  })
-  expect(await send({ ...ORDER, data: {} })).toMatchObject({ outcome: 'unprocessable' })
-  expect(await failures.count()).toBe(1)
-})
-
 test('a failure of an event in flight is kept once that is over', async () => {
   const { inbox } = honestInbox()
   const keep = vi.fn(async () => 'failing' as const).mockResolvedValueOnce('in_flight' as never)
@@ -77,17 +68,6 @@ test('a failure of an event in flight is kept once that is over', async () => {
   await send(ORDER)
   await advance(60)
   expect(keep).toHaveBeenCalledTimes(2)
-  expect(reports).toHaveLength(1)
-})
-
-test('that a failure is not kept because its event is handled is not reported', async () => {
-  const { inbox } = honestInbox()
-  const joined = {
-    ...(inbox as object),
-    joinFailures: () => ({ once: (inbox as { once: unknown }).once, keep: async () => 'handled' }),
-  }
-  const { send, reports } = failing({ inbox: joined as never })
-  await send(ORDER)
   expect(reports).toHaveLength(1)
 })
 
