@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ALL_TRIES, BOOM, begin, ENDING, KEY, REFUSED, refused, throwing } from '../../support/delivering.js'
+import { ALL_TRIES, BOOM, begin, ENDING, KEY, refused, throwing } from '../../support/delivering.js'
 import { deferred, never } from '../../support/promises.js'
 import { advance, useVirtualTime } from '../../support/virtual-time.js'
 
@@ -36,27 +36,6 @@ describe('the end of a run', () => {
     },
   )
 
-  test.each(ENDS)('is recorded again if %s returns a promise that cannot be looked at', async (end) => {
-    const trapped = Object.defineProperty(Promise.resolve(true), 'constructor', {
-      get() {
-        throw new Error('a trap')
-      },
-    })
-    const replies: unknown[] = [trapped, true]
-    const ended = await beginEnding(end, () => replies.shift())
-    await advance(1)
-    expect(ended.answered()).toMatchObject({ outcome: OUTCOME[end] })
-    expect(ended.called()).toEqual(['claim', end, end])
-    expect(faults(ended)).toEqual([])
-  })
-
-  test.each(ENDS)('may be recorded by a store that answers a %s without a promise', async (end) => {
-    const ended = await beginEnding(end, () => true)
-    expect(await ended.answer).toMatchObject({ outcome: OUTCOME[end] })
-    expect(ended.called()).toEqual(['claim', end])
-    expect(faults(ended)).toEqual([])
-  })
-
   test('is recorded after a renewal that is under way', async () => {
     const reply = deferred<boolean>()
     const held = await begin({ renew: () => reply.promise })
@@ -81,27 +60,6 @@ describe('the end of a run', () => {
     expect(held.called()).toEqual(['claim', 'renew', 'release'])
     expect(held.answered()).toMatchObject({ outcome: 'failed', error: BOOM })
   })
-
-  test.each(ENDS)(
-    'is recorded by a %s that is tried three times with pauses, and no fault then',
-    async (end) => {
-      const replies = [refused, refused]
-      const ended = await beginEnding(end, () => (replies.shift() ?? (async () => true))())
-      const tries = () => ended.called().length - 1
-      await advance(0.199)
-      expect(tries()).toBe(1)
-      await advance(0.001)
-      expect(tries()).toBe(2)
-      await advance(0.799)
-      expect(tries()).toBe(2)
-      expect(ended.answered()).toBeUndefined()
-      await advance(0.001)
-      expect(tries()).toBe(3)
-      expect(ended.answered()).toMatchObject({ outcome: OUTCOME[end] })
-      expect(faults(ended)).toEqual([])
-      expect(ended.kept()).toEqual([])
-    },
-  )
 })
 
 describe('a store that does not record the end of a run', () => {
@@ -192,14 +150,6 @@ describe('a store that does not record the end of a run', () => {
     },
   )
 
-  test('is not tried again once it breaks the contract, and that is the cause', async () => {
-    const replies = [refused, async () => 1]
-    const ended = await beginEnding('complete', () => (replies.shift() ?? refused)())
-    await advance(ALL_TRIES)
-    expect(ended.called()).toEqual(['claim', 'complete', 'complete'])
-    expect(faults(ended)).toMatchObject([{ code: 'not_recorded', cause: { code: 'store_misbehaved' } }])
-  })
-
   test('because another delivery has claimed the event is reported as a possible second run, and not tried again', async () => {
     const ended = await beginEnding('complete', async () => false)
     expect(await ended.answer).toEqual({ outcome: 'handled' })
@@ -212,21 +162,6 @@ describe('a store that does not record the end of a run', () => {
       }),
     ])
     expect(faults(ended)[0]).not.toHaveProperty('cause')
-  })
-
-  test('because another delivery has the event already has nothing to release: no fault', async () => {
-    const ended = await beginEnding('release', async () => false)
-    expect(await ended.answer).toMatchObject({ outcome: 'failed' })
-    await advance(ALL_TRIES)
-    expect(ended.called()).toEqual(['claim', 'release'])
-    expect(faults(ended)).toEqual([])
-  })
-
-  test('keeps the cause that it gave last', async () => {
-    const replies = [throwing, throwing, throwing, throwing]
-    const ended = await beginEnding('complete', () => (replies.shift() ?? refused)())
-    await advance(ALL_TRIES)
-    expect(faults(ended)[0]?.cause).toMatchObject({ cause: REFUSED })
   })
 
   test.each([

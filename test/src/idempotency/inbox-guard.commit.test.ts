@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { orderCreated, sign } from '../../support/deliveries.js'
 import { ALL_WELL, honestInbox } from '../../support/honest-inbox.js'
-import { deferred, never, watch } from '../../support/promises.js'
+import { deferred, watch } from '../../support/promises.js'
 import { SOON } from '../../support/retry-after.js'
 import { hangingAfterWork, receivingWith, scriptedInbox } from '../../support/scripted-inbox.js'
 import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
@@ -36,16 +36,6 @@ describe('a commit that takes its time', () => {
     expect(effects).toEqual(['tickets'])
     expect(await send(order)).toEqual({ outcome: 'duplicate' })
     expect(reports).toHaveLength(1)
-  })
-
-  test('within the deadline is handled only then', async () => {
-    const { inbox } = honestInbox({ fates: [{ ...ALL_WELL, commitTakes: 9 }] })
-    const { send, records } = receivingWith(inbox, { on: { 'order.created': () => {} } })
-    const outcome = send(orderCreated())
-    await advance(8.9)
-    expect(records).toEqual([])
-    await advance(0.1)
-    expect(await outcome).toEqual({ outcome: 'handled' })
   })
 
   test('and never ends holds a drain for 30 s from the handler’s return, no longer', async () => {
@@ -88,16 +78,5 @@ describe('drain', () => {
     await drain
     expect(await first).toEqual({ outcome: 'handled' })
     expect(effects).toEqual(['tickets'])
-  })
-
-  test('does not wait for an inbox that never opens a transaction longer than its delivery does', async () => {
-    const { inbox } = scriptedInbox(() => never())
-    const { send, receiver } = receivingWith(inbox, { on: { 'order.created': () => {} } })
-    const outcome = send(orderCreated())
-    await advance(0)
-    const drain = receiver.drain()
-    await advance(10)
-    await drain
-    expect(await outcome).toMatchObject(UNAVAILABLE)
   })
 })

@@ -24,12 +24,6 @@ const HANDLERS = {
   returned: [() => {}, undefined],
   'thrown Discard': [() => Promise.reject(DISCARD), DISCARD],
   failed: [() => Promise.reject(BOOM), BOOM],
-  'thrown at once': [
-    () => {
-      throw BOOM
-    },
-    BOOM,
-  ],
   'thrown RetryLater': [() => Promise.reject(LATER), LATER],
 } as const satisfies Record<string, readonly [() => unknown, unknown]>
 
@@ -70,15 +64,10 @@ const ENDS: readonly [
   ['returned', 'says duplicate, as SQLite does at its commit', saying('duplicate'), DUPLICATE],
   ['returned', 'says in_flight', saying('in_flight'), IN_FLIGHT],
   ['returned', 'says discarded', saying('discarded'), MISBEHAVED],
-  ['returned', 'says more than its status', returning({ status: 'handled', attempt: 2 }), HANDLED],
-  ['returned', 'returns nothing', returning(undefined), MISBEHAVED],
-  ['returned', 'returns true', returning(true), MISBEHAVED],
-  ['returned', 'returns the bare word', returning('handled'), MISBEHAVED],
   ['failed', 'says its status before its work has ended', notAwaiting, FAILED],
   ['returned', 'says a word outside the contract', returning({ status: 'Handled' }), MISBEHAVED],
   ['returned', 'fails at the commit', failingWith(REFUSED), UNAVAILABLE],
   ['thrown Discard', 'says discarded', saying('discarded'), DISCARDED],
-  ['thrown Discard', 'says duplicate', saying('duplicate'), DUPLICATE],
   ['thrown Discard', 'says in_flight, as it may after the roll-back', saying('in_flight'), IN_FLIGHT],
   ['thrown Discard', 'says handled', saying('handled'), MISBEHAVED],
   [
@@ -87,16 +76,12 @@ const ENDS: readonly [
     rollingBack,
     { ...UNAVAILABLE, error: expect.objectContaining({ cause: DISCARD }) },
   ],
-  ['thrown Discard', 'fails to record it', failingWith(REFUSED), UNAVAILABLE],
   ['failed', 'rolls back', rollingBack, FAILED],
   ['failed', 'fails to roll back', failingWith(REFUSED), FAILED],
-  ['failed', 'says duplicate', saying('duplicate'), DUPLICATE],
   ['failed', 'says in_flight', saying('in_flight'), IN_FLIGHT],
   ['failed', 'says handled all the same', saying('handled'), { ...MISBEHAVED, error: { cause: BOOM } }],
   ['failed', 'says discarded', saying('discarded'), { ...MISBEHAVED, error: { cause: BOOM } }],
-  ['thrown at once', 'rolls back', rollingBack, FAILED],
   ['thrown RetryLater', 'rolls back', rollingBack, RETRY_LATER],
-  ['thrown RetryLater', 'fails to roll back', failingWith(REFUSED), RETRY_LATER],
   ['thrown RetryLater', 'says handled all the same', saying('handled'), MISBEHAVED],
 ]
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { answerTo, Discard, type HandlerContext, type Inbox, RetryLater } from 'tix-webhooks'
+import { answerTo, type HandlerContext, type Inbox } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
-import { lifecycleEvent, orderCreated } from '../../support/deliveries.js'
+import { orderCreated } from '../../support/deliveries.js'
 import { honestInbox, type Ledger } from '../../support/honest-inbox.js'
 import { deferred } from '../../support/promises.js'
 import { receivingWith, scriptedInbox } from '../../support/scripted-inbox.js'
@@ -10,8 +10,6 @@ import { advance, useVirtualTime } from '../../support/virtual-time.js'
 useVirtualTime()
 
 type Context = HandlerContext<unknown, Ledger>
-
-const BOOM = new Error('boom')
 const WEEK_MS = 604_800_000
 
 describe('with an inbox, a delivery', () => {
@@ -56,62 +54,6 @@ describe('with an inbox, a delivery', () => {
     expect(await send(order)).toEqual({ outcome: 'duplicate' })
     expect(effects).toEqual(['tickets'])
   })
-
-  test('is discarded: nothing that it wrote is kept, and it never runs again', async () => {
-    const { inbox, effects } = honestInbox()
-    const discard = new Discard('free tickets')
-    const handler = vi.fn((_: unknown, { tx }: Context) => {
-      tx.write('tickets')
-      throw discard
-    })
-    const { send, reports, records } = receivingWith(inbox, { on: { 'order.created': handler } })
-    const order = orderCreated()
-    expect(await send(order)).toEqual({ outcome: 'discarded', error: discard })
-    expect(await send(order)).toEqual({ outcome: 'duplicate' })
-    expect(effects).toEqual([])
-    expect(handler).toHaveBeenCalledOnce()
-    expect(reports).toEqual([])
-    expect(records).toMatchObject([{ outcome: 'discarded', status: 200, error: discard }, {}])
-  })
-
-  test.each([
-    ['failed', BOOM, { outcome: 'failed', code: 'handler_failed', error: BOOM }, 500, 1],
-    [
-      'retry_later',
-      new RetryLater({ afterSeconds: 77 }),
-      { outcome: 'retry_later', code: 'retry_later', retryAfterSeconds: 77 },
-      503,
-      0,
-    ],
-  ])(
-    'has %s: the transaction ends with the very error, and the retry runs',
-    async (_, thrown, outcome, status, reported) => {
-      const { inbox: honest, effects } = honestInbox()
-      const { inbox, ends } = scriptedInbox((request, work) => honest.once(request, work))
-      let fails = true
-      const { send, reports, records } = receivingWith(inbox as Inbox<Ledger>, {
-        on: {
-          'order.created': async (_, { tx }) => {
-            tx.write('tickets')
-            await null
-            if (fails) throw thrown
-          },
-        },
-      })
-      const order = orderCreated()
-      const first = await send(order)
-      expect(first).toMatchObject(outcome)
-      expect(answerTo(first).status).toBe(status)
-      expect(effects).toEqual([])
-      expect((ends[0] as { rejected: unknown }).rejected).toBe(thrown)
-      expect(reports).toHaveLength(reported)
-
-      fails = false
-      expect(await send(order)).toEqual({ outcome: 'handled' })
-      expect(effects).toEqual(['tickets'])
-      expect(records).toHaveLength(2)
-    },
-  )
 })
 
 describe('the handler', () => {
@@ -180,25 +122,6 @@ describe('the handler', () => {
     await request.run('request 1', () => send(orderCreated()))
     expect(seen).toEqual(['tx 1', 'request 1', 'tx 1', 'request 1'])
   })
-
-  test('of last resort runs in a transaction as well', async () => {
-    const { inbox, effects } = honestInbox()
-    const { send } = receivingWith(inbox, { onUnhandled: (event, { tx }) => tx.write(event.type) })
-    expect(await send(lifecycleEvent('venue.moved'))).toEqual({ outcome: 'handled' })
-    expect(await send(lifecycleEvent('venue.moved'))).toEqual({ outcome: 'duplicate' })
-    expect(effects).toEqual(['venue.moved'])
-  })
-})
-
-test('two endpoints on one inbox do not suppress each other’s events', async () => {
-  const { inbox, effects } = honestInbox()
-  const order = orderCreated()
-  for (const namespace of ['orders', 'mail']) {
-    const on = { 'order.created': (_: unknown, { tx }: Context) => tx.write(namespace) }
-    const { send } = receivingWith(inbox, { namespace, on })
-    expect(await send(order)).toEqual({ outcome: 'handled' })
-  }
-  expect(effects).toEqual(['orders', 'mail'])
 })
 
 /** Some turns of the microtask queue. */
