@@ -24,9 +24,7 @@ function verify(header: unknown, encoding: 'hex' | 'base64' = 'hex'): Promise<Ve
 describe('a header of any length is refused', () => {
   test.each<[string, () => unknown, string]>([
     ['5 MB of one letter', () => 'a'.repeat(5_000_000), 'header_malformed'],
-    ['5 MB of digits', () => `t=${'9'.repeat(5_000_000)},v1=${HEX}`, 'header_malformed'],
     ['5 MB of commas', () => ','.repeat(5_000_000), 'header_malformed'],
-    ['5 MB of blanks', () => ' '.repeat(5_000_000), 'header_malformed'],
     ['75,000 v1', () => `t=${AT}${`,v1=${HEX}`.repeat(75_000)}`, 'header_malformed'],
     ['4096 blanks inside an item', () => `t=${AT},v1=x${' '.repeat(4000)}y`, 'signature_mismatch'],
     [
@@ -34,9 +32,7 @@ describe('a header of any length is refused', () => {
       () => ` v1=x${' '.repeat(4000)}y`,
       'header_malformed',
     ],
-    ['4096 commas', () => ','.repeat(4096), 'header_malformed'],
     ['an array of a million', () => new Array(1_000_000).fill('t=1'), 'header_malformed'],
-    ['an array of a million empty strings', () => new Array(1_000_000).fill(''), 'header_malformed'],
     ['an array nested a thousand times', () => nested(1000), 'header_malformed'],
   ])('%s', async (_, headerOf, code) => {
     await expect(verify(headerOf())).rejects.toMatchObject({ name: 'WebhookVerificationError', code })

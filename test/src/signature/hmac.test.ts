@@ -39,19 +39,6 @@ describe('the two engines agree', () => {
     )
   })
 
-  test('on the prefix being the bytes before the content, and no more', async () => {
-    await fc.assert(
-      fc.asyncProperty(algorithms, prefixes, contents, async (algorithm, prefix, content) => {
-        const whole = Buffer.concat([new TextEncoder().encode(prefix), content])
-        for (const engine of [node, web]) {
-          const apart = await engine.hmac(algorithm, secretKey(Buffer.from('k')), prefix, content, 'hex')
-          const together = await engine.hmac(algorithm, secretKey(Buffer.from('k')), '', whole, 'hex')
-          expect(apart).toBe(together)
-        }
-      }),
-    )
-  })
-
   test('on SHA-256 of any text', async () => {
     await fc.assert(
       fc.asyncProperty(prefixes, async (text) => {
@@ -61,16 +48,6 @@ describe('the two engines agree', () => {
     expect(await node.sha256Hex('abc')).toBe(
       'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     )
-  })
-
-  test('on views into larger buffers', async () => {
-    const larger = Buffer.from('..content..')
-    const view = larger.subarray(2, 9)
-    for (const engine of [node, web]) {
-      expect(await engine.hmac('SHA-256', secretKey(view), '', view, 'hex')).toBe(
-        await node.hmac('SHA-256', secretKey(Buffer.from('content')), '', Buffer.from('content'), 'hex'),
-      )
-    }
   })
 })
 
@@ -118,16 +95,6 @@ describe.each<[string, HmacEngine]>([
     // Two characters of four bytes: the second must not leave the previous content.
     equal('ab', copy('ab'))
     for (const text of ['a\u00e9', '\u00e9b', '\u{1f3ab}', 'a\ud800']) expect(equal(text, 'ab')).toBe(false)
-  })
-
-  test('fails, and does not throw, for other lengths', () => {
-    fc.assert(
-      fc.property(ascii, fc.string({ minLength: 1 }), (a, more) => {
-        expect(equal(a, a + more)).toBe(false)
-        expect(equal(a + more, a)).toBe(false)
-      }),
-    )
-    expect(equal('', '')).toBe(true)
   })
 })
 

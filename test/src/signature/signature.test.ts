@@ -44,24 +44,6 @@ describe('what is signed verifies', () => {
     )
   })
 
-  test('a string body is its UTF-8 bytes', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'binary' }), async (text) => {
-        const header = await signPayload(text, { secret: SECRET, timestamp: AT })
-        const bytes = new TextEncoder().encode(text)
-        expect(await signPayload(bytes, { secret: SECRET, timestamp: AT })).toBe(header)
-        await verifySignature(bytes, header, { secret: SECRET, now })
-      }),
-    )
-  })
-
-  test('a view into a larger buffer counts for what it shows', async () => {
-    const { header, body } = await sign(orderCreated(), { timestamp: AT })
-    const larger = Buffer.concat([Buffer.from('before'), body, Buffer.from('after')])
-    await verifySignature(larger.subarray(6, 6 + body.length), header, { secret: SECRET, now })
-    await expectMismatch(larger, header, { secret: SECRET, now })
-  })
-
   test('the timestamp is now where none is given, in whole units', async () => {
     const before = Date.now()
     const header = await signPayload('{}', { secret: SECRET, signature: { timestampUnit: 'ms' } })
@@ -87,23 +69,6 @@ describe('what was changed is refused', () => {
         async (body, signature, [at, by]) => {
           const { header } = await sign(body, { signature, timestamp: AT })
           await expectMismatch(withByteChanged(body, at, by), header, { secret: SECRET, signature, now })
-        },
-      ),
-    )
-  })
-
-  test('a byte more or less', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.uint8Array({ minLength: 1 }),
-        signatureOptions(),
-        fc.nat(255),
-        async (body, signature, byte) => {
-          const { header } = await sign(body, { signature, timestamp: AT })
-          const options = { secret: SECRET, signature, now }
-          await expectMismatch(body.subarray(1), header, options)
-          await expectMismatch(body.subarray(0, -1), header, options)
-          await expectMismatch(Uint8Array.from([...body, byte]), header, options)
         },
       ),
     )
@@ -147,12 +112,6 @@ describe('what was changed is refused', () => {
   ])('a sender and a receiver that differ in %s', async (_, sender, receiver) => {
     const { header, body } = await sign(orderCreated(), { signature: sender, timestamp: AT })
     await expectMismatch(body, header, { secret: SECRET, signature: receiver, now })
-  })
-
-  test('a bare body re-serialised from the same JSON', async () => {
-    const event = orderCreated()
-    const { header } = await sign(JSON.stringify(event, null, 2), { timestamp: AT })
-    await expectMismatch(JSON.stringify(event), header, { secret: SECRET, now })
   })
 
   test('a parsed body is the programmer\u2019s mistake, not the sender\u2019s', async () => {
@@ -224,10 +183,7 @@ describe('forms of the signature', () => {
 
   test.each<[string, unknown]>([
     ['undefined', undefined],
-    ['null', null],
     ['a string', 'text'],
-    ['a number', 7],
-    ['an array', [1, 2]],
     ['a promise', Promise.resolve(new Uint8Array())],
   ])('a function that returns %s is a misconfiguration', async (type, content) => {
     const signedContent = (): Uint8Array => content as Uint8Array

@@ -51,19 +51,6 @@ test('says when a generation starts, and how many records there are', () => {
   expect(generations.size).toBe(4)
 })
 
-test('forgets a generation when the last of its records is past its retention', () => {
-  const generations = createGenerations(16, () => {})
-  generations.addCompleted('short', hashOf('short'), 'token', 0, 10)
-  generations.addCompleted('long', hashOf('long'), 'token', 0, 20)
-
-  generations.forget(10)
-  expect(generations.size).toBe(2)
-  expect(generations.find('short', hashOf('short'), 10)).toBeUndefined()
-  expect(generations.size).toBe(1)
-  generations.forget(20)
-  expect(generations.size).toBe(0)
-})
-
 test.each(['completed', 'released'])(
   'keeps few %s records that are past their retention, however few are added',
   (what) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { StoreError } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
-import { boundedStore, keys, LEASE, RETAIN } from '../../../support/bounded-store.js'
+import { boundedStore, keys, RETAIN } from '../../../support/bounded-store.js'
 
 /**
  * The number of keys remembered as handled. Asked from the youngest on, because a claim of a forgotten key makes room by evicting
@@ -38,18 +38,6 @@ describe('a store that is full', () => {
     expect(await countCompleted(set, keys(16))).toBe(14)
   })
 
-  test('drops released records in their turn', async () => {
-    const set = boundedStore(8)
-    await set.claim('failed')
-    await set.release('failed')
-    await set.handle(...keys(7))
-
-    await set.claim('one more')
-
-    expect(set.evictions).toEqual([{ count: 1, ageMs: 0 }])
-    expect(await set.claim('failed', 'another token')).toEqual({ status: 'claimed', attempt: 1 })
-  })
-
   test('forgets what is past its retention first, without a word', async () => {
     const set = boundedStore(16)
     await set.handle(...keys(16))
@@ -78,19 +66,6 @@ describe('a store that is full', () => {
     expect(await set.claim('lost', 'another token')).toEqual({ status: 'completed' })
   })
 
-  test('makes no room for a key that it already holds', async () => {
-    const set = boundedStore(4)
-    await set.handle('a', 'b')
-    await set.claim('failed')
-    await set.release('failed')
-    await set.claim('running')
-
-    expect(await set.claim('a', 'another token')).toEqual({ status: 'completed' })
-    expect(await set.claim('failed', 'another token')).toEqual({ status: 'claimed', attempt: 2 })
-    expect(await set.claim('running')).toEqual({ status: 'claimed', attempt: 1 })
-    expect(set.evictions).toEqual([])
-  })
-
   test('never drops a running record: all running, it rejects', async () => {
     const set = boundedStore(4)
     for (const key of keys(4)) await set.claim(key)
@@ -105,14 +80,6 @@ describe('a store that is full', () => {
     expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
   })
 
-  test('does not drop a running record either when its lease has run out', async () => {
-    const set = boundedStore(2)
-    await set.claim('slow')
-    set.advance(LEASE * 2)
-    await set.handle(...keys(10))
-    expect(await set.isHeld('slow')).toBe(true)
-  })
-
   test("with onFull 'reject' refuses new keys until records age out, and drops none", async () => {
     const set = boundedStore(8, { onFull: 'reject' })
     await set.handle(...keys(8))
@@ -123,16 +90,6 @@ describe('a store that is full', () => {
 
     set.advance(RETAIN)
     expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
-  })
-
-  test.each([1, 2, 7, 8, 9])('holds up to maxKeys %i and works on', async (maxKeys) => {
-    const set = boundedStore(maxKeys)
-    await set.handle(...keys(40))
-    const evicted = set.evicted()
-    const remembered = await countCompleted(set, keys(40))
-    expect(remembered).toBeGreaterThan(0)
-    expect(remembered).toBe(40 - evicted)
-    expect(remembered).toBeLessThanOrEqual(maxKeys)
   })
 })
 

@@ -35,25 +35,6 @@ describe('time', () => {
     vi.setSystemTime(0)
     expect(await store.claim(OTHER)).toEqual({ status: 'completed' })
   })
-
-  test('runs for leases and retentions though nobody sets a clock', async () => {
-    const store = memoryStore()
-    await store.claim(REQUEST)
-    vi.advanceTimersByTime(29_999)
-    expect(await store.claim(OTHER)).toEqual({ status: 'in_flight', retryAfterMs: 1 })
-    vi.advanceTimersByTime(1)
-    expect(await store.claim(OTHER)).toEqual({ status: 'claimed', attempt: 2 })
-    await store.complete(OTHER, 1_000_000)
-    vi.advanceTimersByTime(1_000_000)
-    expect(await store.claim(REQUEST)).toEqual({ status: 'claimed', attempt: 1 })
-  })
-
-  test('is the injected clock alone where one is given', async () => {
-    const store = memoryStore({ now: () => 7 })
-    await store.claim(REQUEST)
-    vi.advanceTimersByTime(2_000_000)
-    expect(await store.claim(OTHER)).toEqual({ status: 'in_flight', retryAfterMs: 30_000 })
-  })
 })
 
 /** At least five times the capacity of the store. */

@@ -3,7 +3,6 @@ import { AlarmClock } from '../../../../src/lib/time/alarm-clock.js'
 import { orderCreated, SECRET, sign } from '../../../support/deliveries.js'
 import { begin } from '../../../support/delivering.js'
 import { packageWithEngine } from '../../../support/engines.js'
-import { never } from '../../../support/promises.js'
 import { receiving } from '../../../support/receiving.js'
 import { advance, sleep } from '../../../support/virtual-time.js'
 
@@ -60,15 +59,6 @@ describe('a delivery on a runtime', () => {
       await advance(0.001)
       expect(codes()).toEqual(['timed_out', 'given_up'])
       expect(vi.getTimerCount()).toBe(0)
-    })
-
-    test('has its claim given up after 2 s', async () => {
-      const { answered } = await begin({ claim: () => never() })
-      await advance(1.999)
-      expect(answered()).toBeUndefined()
-      await advance(0.001)
-      expect(answered()).toMatchObject({ code: 'store_unavailable' })
-      await advance(2)
     })
   })
 })
