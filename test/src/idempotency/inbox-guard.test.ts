@@ -1,11 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { answerTo, type HandlerContext, type Inbox } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
-import { orderCreated } from '../../support/deliveries.js'
-import { honestInbox, type Ledger } from '../../support/honest-inbox.js'
-import { deferred } from '../../support/promises.js'
-import { receivingWith, scriptedInbox } from '../../support/scripted-inbox.js'
-import { advance, useVirtualTime } from '../../support/virtual-time.js'
+import { orderCreated, sign } from '../../support/deliveries.js'
+import { BOOM } from '../../support/delivering.js'
+import { ALL_WELL, honestInbox, type Ledger } from '../../support/honest-inbox.js'
+import { deferred, watch } from '../../support/promises.js'
+import { SOON } from '../../support/retry-after.js'
+import {
+  hangingAfterWork,
+  type OnceScript,
+  receivingWith,
+  scriptedInbox,
+} from '../../support/scripted-inbox.js'
+import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
 
 useVirtualTime()
 
@@ -128,3 +135,144 @@ describe('the handler', () => {
 async function someTurns(): Promise<void> {
   for (let i = 0; i < 5; i++) await null
 }
+
+const UNAVAILABLE = { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: SOON }
+
+describe('a commit that takes its time', () => {
+  test('is waited for until the deadline: then it is unavailable, not 200, and goes on', async () => {
+    const { inbox, effects } = honestInbox({ fates: [{ ...ALL_WELL, commitTakes: 15 }] })
+    const { receiver, send, records, reports } = receivingWith(inbox, {
+      on: { 'order.created': (_, { tx }) => tx.write('tickets') },
+    })
+    const kept: Promise<unknown>[] = []
+    const waitUntil = (promise: Promise<unknown>) => kept.push(promise)
+    const order = orderCreated()
+    const outcome = receiver.receive({ ...(await sign(order)), request: null, waitUntil })
+    await advance(9.9)
+    expect(records).toEqual([])
+    await advance(0.1)
+    expect(await outcome).toMatchObject({
+      ...UNAVAILABLE,
+      error: { message: expect.stringMatching(/not confirmed the commit/) },
+    })
+    // The first is the delivery itself.
+    expect(kept).toHaveLength(2)
+    expect(records).toMatchObject([{ outcome: 'unavailable', status: 503, code: 'store_unavailable' }])
+
+    await advance(5)
+    expect(await kept[1]).toEqual({ outcome: 'handled' })
+    expect(effects).toEqual(['tickets'])
+    expect(await send(order)).toEqual({ outcome: 'duplicate' })
+    expect(reports).toHaveLength(1)
+  })
+
+  test('and never ends holds a drain for 30 s from the handler’s return, no longer', async () => {
+    const { inbox } = scriptedInbox(hangingAfterWork)
+    const { send, receiver, reports } = receivingWith(inbox, { on: { 'order.created': () => sleep(2) } })
+    const outcome = send(orderCreated())
+    await advance(10)
+    expect(await outcome).toMatchObject(UNAVAILABLE)
+    const drain = receiver.drain()
+    const drained = watch(drain)
+    await advance(21.9)
+    expect(drained.isResolved).toBe(false)
+    await advance(0.1)
+    await drain
+    for (const { error } of reports) expect(error.code).toBe('store_unavailable')
+  })
+})
+
+describe('drain', () => {
+  test('waits for a running transaction and its commit', async () => {
+    const work = deferred()
+    const { inbox, effects } = honestInbox({ fates: [{ ...ALL_WELL, commitTakes: 2 }] })
+    const { send, receiver } = receivingWith(inbox, {
+      on: {
+        'order.created': async (_, { tx }) => {
+          await work.promise
+          tx.write('tickets')
+        },
+      },
+    })
+    const first = send(orderCreated())
+    await advance(1)
+    const drain = receiver.drain()
+    const drained = watch(drain)
+    await advance(1)
+    work.resolve()
+    await advance(1.9)
+    expect(drained.isResolved).toBe(false)
+    await advance(0.1)
+    await drain
+    expect(await first).toEqual({ outcome: 'handled' })
+    expect(effects).toEqual(['tickets'])
+  })
+})
+
+const fails = async (): Promise<never> => {
+  throw BOOM
+}
+
+describe('an inbox that breaks its contract', () => {
+  test.each<[how: string, once: OnceScript]>([
+    [
+      'one after the other',
+      async (_, work) => {
+        await work(1)
+        await work(2)
+        return { status: 'handled' }
+      },
+    ],
+    [
+      'at once',
+      async (_, work) => {
+        await Promise.all([work(1), work(2)])
+        return { status: 'handled' }
+      },
+    ],
+    [
+      'again after it failed',
+      async (_, work) => {
+        await work(1).catch(() => work(2))
+        return { status: 'handled' }
+      },
+    ],
+  ])(
+    'and calls its work twice, %s, runs the handler once, is never 200 and leaves nothing open',
+    async (_, once) => {
+      const { inbox, ends } = scriptedInbox(once)
+      const handler = vi.fn(how(_))
+      const { send, receiver } = receivingWith(inbox, { on: { 'order.created': handler } })
+      const outcome = send(orderCreated())
+      await advance(40)
+      expect(handler).toHaveBeenCalledOnce()
+      expect(answerTo(await outcome).status).not.toBe(200)
+      expect(ends).toHaveLength(2)
+      expect(ends).not.toContain('open')
+      await receiver.drain()
+    },
+  )
+
+  function how(name: string): () => unknown {
+    return name === 'again after it failed' ? fails : () => {}
+  }
+})
+
+test('an inbox that does not wait for its work misbehaves, and the error of the handler is not left unhandled', async () => {
+  const unhandled = vi.fn()
+  process.on('unhandledRejection', unhandled)
+  const inbox: Inbox<unknown> = {
+    once: async (_, work) => {
+      void work(undefined)
+      await sleep(1)
+      return { status: 'handled' }
+    },
+  }
+  const { send } = receivingWith(inbox, { on: { 'order.created': fails } })
+  const outcome = send(orderCreated())
+  await advance(1)
+  expect(await outcome).toMatchObject({ code: 'store_misbehaved' })
+  await advance(1)
+  process.off('unhandledRejection', unhandled)
+  expect(unhandled).not.toHaveBeenCalled()
+})

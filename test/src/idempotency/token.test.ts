@@ -12,8 +12,8 @@ const tokens = (): (() => string) => tokenSource(() => crypto.randomUUID())
 
 test('no two tokens are alike, of one source or of several', () => {
   const sources = Array.from({ length: 10 }, tokens)
-  const made = sources.flatMap((next) => Array.from({ length: 10_000 }, next))
-  expect(new Set(made).size).toBe(100_000)
+  const made = sources.flatMap((next) => Array.from({ length: 1_000 }, next))
+  expect(new Set(made).size).toBe(10_000)
 })
 
 test('the tokens of two sources differ even if a test has stubbed randomness', () => {

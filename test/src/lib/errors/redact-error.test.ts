@@ -205,10 +205,10 @@ describe('parameters of a database are removed', () => {
     expect(shown(error as unknown as Shape), 'the error itself').toMatch(/buyer8/)
   })
 
-  test('also where there are many, or the message is long', () => {
+  test('also where there are many, or the message is long', { tags: ['slow'] }, () => {
     const params = Array.from({ length: 60_000 }, (_, i) => `${i}-${ADDRESS}`)
     const query = `insert into t values ${params.map((_, i) => `($${i})`).join(', ')}`
-    const started = performance.now()
+    const started = process.cpuUsage()
     const copy = redacted(Object.assign(new Error(`Failed query: ${query} ${params[7]}`), { query, params }))
     expect(shown(copy)).not.toMatch(/buyer8/)
     for (const text of [
@@ -231,6 +231,6 @@ describe('parameters of a database are removed', () => {
     expect(copies.map(shown).join('')).not.toMatch(/buyer8/)
     expect(copies.at(-1)).toMatchObject({ code: '23505' })
     // Quadratic work would take minutes.
-    expect(performance.now() - started).toBeLessThan(5_000)
+    expect(process.cpuUsage(started).user).toBeLessThan(5_000_000)
   })
 })

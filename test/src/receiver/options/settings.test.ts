@@ -14,10 +14,6 @@ class Hooks {
   'order.created'() {}
 }
 
-class FieldHooks {
-  'order.created' = handler
-}
-
 const INHERITING = /^on must be a plain object, not an instance of a class or an object that inherits: /
 
 const REFUSED: readonly [what: string, options: Record<string, unknown>, message: RegExp][] = [
