@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { isStandardSchema, toPayloadIssues } from '../../../src/event/schema.js'
 import { lifecycleEvent, orderCreated } from '../../support/deliveries.js'
+import { throws } from '../../support/promises.js'
 import { schemaOf } from '../../support/schema-of.js'
 
 const read = (payload: object, schemas: SchemaMap) => parseEvent(JSON.stringify(payload), { schemas })
@@ -78,10 +79,7 @@ describe.each<[string, SchemaMap[string]]>([
     const sent = { ...orderCreated(), data: { order: 'ok' } }
     expect(await read(sent, { 'order.created': schema })).toEqual(sent)
     await expect(read({ ...sent, data: { order: 'no' } }, { 'order.created': schema })).rejects.toMatchObject(
-      {
-        code: 'data_mismatch',
-        issues: [{ path: ['data', 'order'] }],
-      },
+      { code: 'data_mismatch', issues: [{ path: ['data', 'order'] }] },
     )
   })
 })
@@ -132,12 +130,7 @@ describe('a schema that fails instead of answering is a misconfiguration', () =>
   const cause = new Error('the database of the schema is down')
 
   test.each<[string, (value: unknown) => unknown]>([
-    [
-      'throws',
-      () => {
-        throw cause
-      },
-    ],
+    ['throws', throws(cause)],
     ['rejects', async () => Promise.reject(cause)],
   ])('when it %s', async (_, validate) => {
     const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(validate) })

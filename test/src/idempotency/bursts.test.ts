@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createBursts } from '../../../src/idempotency/bursts.js'
 import { type Deferred, deferred } from '../../../src/lib/deferred.js'
-import { turns } from '../../support/promises.js'
+import { throws, turns } from '../../support/promises.js'
 import { runs } from '../../support/runs.js'
 
 const LIMITS = { total: 4, perKind: 2, size: 5, waitMs: 1_000 }
@@ -119,9 +119,7 @@ test('a lost connection fails each call of its statement, and nothing is sent ag
 
 test('a client that throws, or returns no answers, fails each call, and the next is sent', async () => {
   const replies: (() => unknown)[] = [
-    () => {
-      throw new Error('thrown')
-    },
+    throws(new Error('thrown')),
     () => undefined,
     () => Promise.resolve(['fine', 'fine']),
   ]

@@ -56,20 +56,6 @@ describe('a transaction that is not open by the deadline', () => {
     expect(handler).not.toHaveBeenCalled()
     expect(ends).toEqual([{ rejected: expect.objectContaining({ code: 'store_unavailable' }) }])
   })
-
-  test('though it was open just before the event loop was blocked has its handler’s end committed', async () => {
-    const { inbox, ends } = scriptedInbox(async (_, work) => {
-      const working = work({})
-      blockFor(11)
-      await working
-      return { status: 'handled' }
-    })
-    const handler = vi.fn()
-    const { send } = receivingWith(inbox, { on: { 'order.created': handler } })
-    expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
-    expect(handler).toHaveBeenCalledOnce()
-    expect(ends).toEqual(['resolved'])
-  })
 })
 
 describe('a handler that is slower than the deadline', () => {
@@ -109,23 +95,6 @@ describe('a handler that is slower than the deadline', () => {
       ['duplicate', 200],
     ])
     expect(reports.map(({ error }) => error.code)).toEqual(['timed_out'])
-  })
-
-  test('and then cannot commit is reported, and the retry runs', async () => {
-    const { work, send, effects, reports } = slow({ ...ALL_WELL, commit: 'refused' })
-    const order = orderCreated()
-    const first = send(order)
-    await advance(10)
-    await first
-    work.resolve()
-    await advance(0)
-    expect(effects).toEqual([])
-    expect(reports).toMatchObject([
-      { error: { code: 'timed_out' } },
-      { error: { code: 'store_unavailable', cause: { message: 'could not serialize access' } } },
-    ])
-    expect(await send(order)).toEqual({ outcome: 'handled' })
-    expect(effects).toEqual(['tickets'])
   })
 
   test('is given up after maxRunSeconds: its signal aborts, a drain goes on, and what it wrote is rolled back', async () => {

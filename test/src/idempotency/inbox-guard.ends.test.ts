@@ -31,9 +31,7 @@ const HANDLERS = {
 const rollingBack: OnceScript = (_, work) => work({})
 
 /** The rejection of a status that nobody awaits would end the process; here it fails the run of the tests. */
-const notAwaiting: OnceScript = async (_, work) => ({
-  status: work({}).then(() => 'handled'),
-})
+const notAwaiting: OnceScript = async (_, work) => ({ status: work({}).then(() => 'handled') })
 
 const HANDLED = { outcome: 'handled' }
 const DUPLICATE = { outcome: 'duplicate' }
@@ -180,19 +178,6 @@ describe('a transaction', () => {
       await receiver.drain()
     },
   )
-
-  test('whose inbox fails after that is nobody’s unhandled rejection, and changes nothing', async () => {
-    const { inbox } = scriptedInbox(async (_, work) => {
-      await work({})
-      await sleep(60)
-      throw REFUSED
-    })
-    const { send, reports } = receivingWith(inbox, { on: { 'order.created': () => {} } })
-    const outcome = send(orderCreated())
-    await advance(60)
-    expect(await outcome).toMatchObject({ code: 'store_unavailable' })
-    for (const { error } of reports) expect(error.message).toMatch(/not confirmed the commit/)
-  })
 })
 
 describe('the answer at the deadline, while the end of a transaction is under way,', () => {

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { orderCreated, sign } from '../../support/deliveries.js'
 import { BOOM } from '../../support/delivering.js'
 import { ALL_WELL, honestInbox, type Ledger } from '../../support/honest-inbox.js'
-import { deferred, watch } from '../../support/promises.js'
+import { watch } from '../../support/promises.js'
 import { SOON } from '../../support/retry-after.js'
 import {
   hangingAfterWork,
@@ -18,50 +18,6 @@ useVirtualTime()
 
 type Context = HandlerContext<unknown, Ledger>
 const WEEK_MS = 604_800_000
-
-describe('with an inbox, a delivery', () => {
-  test('is handled when what it wrote is committed, and its next one is a duplicate that opens nothing', async () => {
-    const { inbox, effects } = honestInbox()
-    const handler = vi.fn((_: unknown, ctx: Context) => ctx.tx.write('tickets'))
-    const { send, records, reports } = receivingWith(inbox, { on: { 'order.created': handler } })
-    const order = orderCreated({ id: 'ord_1' })
-
-    expect(await send(order)).toEqual({ outcome: 'handled' })
-    expect(effects).toEqual(['tickets'])
-    expect(await send(order)).toEqual({ outcome: 'duplicate' })
-    expect(effects).toEqual(['tickets'])
-    expect(handler).toHaveBeenCalledOnce()
-    expect(records).toMatchObject([
-      { outcome: 'handled', status: 200, kind: 'order.created', key: 'test/order.created/ord_1' },
-      { outcome: 'duplicate', status: 200, kind: 'order.created', key: 'test/order.created/ord_1' },
-    ])
-    for (const record of records) expect(record).not.toHaveProperty('attempt')
-    expect(reports).toEqual([])
-  })
-
-  test('is in_flight while another one of its event is in a transaction: retry in 5 s', async () => {
-    const { inbox, effects } = honestInbox()
-    const work = deferred()
-    const { send } = receivingWith(inbox, {
-      on: {
-        'order.created': async (_, { tx }) => {
-          await work.promise
-          tx.write('tickets')
-        },
-      },
-    })
-    const order = orderCreated()
-    const first = send(order)
-    await advance(0)
-    const second = await send(order)
-    expect(second).toEqual({ outcome: 'in_flight', code: 'in_flight', retryAfterSeconds: 5 })
-    expect(answerTo(second)).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
-    work.resolve()
-    expect(await first).toEqual({ outcome: 'handled' })
-    expect(await send(order)).toEqual({ outcome: 'duplicate' })
-    expect(effects).toEqual(['tickets'])
-  })
-})
 
 describe('the handler', () => {
   test('gets the very transaction, its key, and no attempt', async () => {
@@ -179,33 +135,6 @@ describe('a commit that takes its time', () => {
     await advance(0.1)
     await drain
     for (const { error } of reports) expect(error.code).toBe('store_unavailable')
-  })
-})
-
-describe('drain', () => {
-  test('waits for a running transaction and its commit', async () => {
-    const work = deferred()
-    const { inbox, effects } = honestInbox({ fates: [{ ...ALL_WELL, commitTakes: 2 }] })
-    const { send, receiver } = receivingWith(inbox, {
-      on: {
-        'order.created': async (_, { tx }) => {
-          await work.promise
-          tx.write('tickets')
-        },
-      },
-    })
-    const first = send(orderCreated())
-    await advance(1)
-    const drain = receiver.drain()
-    const drained = watch(drain)
-    await advance(1)
-    work.resolve()
-    await advance(1.9)
-    expect(drained.isResolved).toBe(false)
-    await advance(0.1)
-    await drain
-    expect(await first).toEqual({ outcome: 'handled' })
-    expect(effects).toEqual(['tickets'])
   })
 })
 

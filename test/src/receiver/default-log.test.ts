@@ -3,6 +3,7 @@ import { ConfigurationError, createReceiver, memoryStore, type WebhookOptions } 
 import { envelopes, eventsOf, hostileHeaders, notEnvelopes } from 'tix-webhooks/testing/fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../support/deliveries.js'
+import { throws } from '../../support/promises.js'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -21,11 +22,7 @@ describe('the default report', () => {
   }
 
   const failing = (message: string): Partial<WebhookOptions> => ({
-    on: {
-      'order.created': () => {
-        throw new Error(message, { cause: 'the cause' })
-      },
-    },
+    on: { 'order.created': throws(new Error(message, { cause: 'the cause' })) },
   })
 
   test('of what a handler threw is the kind, the key and the message, then the stack with its causes, indented', async () => {
@@ -90,11 +87,7 @@ describe('the default report', () => {
 
   test('ends its line in the code, however long the message is', async () => {
     const [text] = await linesOf(orderCreated(), {
-      on: {
-        'order.created': () => {
-          throw new ConfigurationError('no '.repeat(1000))
-        },
-      },
+      on: { 'order.created': throws(new ConfigurationError('no '.repeat(1000))) },
     })
     expect(text?.[0]).toMatch(/^tix-webhooks: \[order\.created .*… \(misconfigured\)$/)
   })
@@ -269,11 +262,7 @@ test('G6: no secret is in any outcome, record or report, whatever is sent', { ta
       const outputs: unknown[] = []
       const receiver = createReceiver({
         secret,
-        on: {
-          'order.created': () => {
-            throw new Error('boom')
-          },
-        },
+        on: { 'order.created': throws(new Error('boom')) },
         onDelivery: (record) => outputs.push(record),
         onError: (error, ctx) => outputs.push(error, ctx),
       })

@@ -4,6 +4,7 @@ import { envelopes } from 'tix-webhooks/testing/fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalJson, defaultKeyPart, eventKey, keyPartOf } from '../../../src/receiver/key.js'
 import { lifecycleEvent, orderCreated } from '../../support/deliveries.js'
+import { throws } from '../../support/promises.js'
 
 const DIGEST = /^[0-9a-f]{64}$/
 
@@ -67,24 +68,8 @@ describe('the stored key', () => {
       ['a/b', 'c'],
     ],
     [
-      ['a', '/b'],
-      ['a/', 'b'],
-    ],
-    [
-      ['a/b', 'c/d'],
-      ['a/b/c', 'd'],
-    ],
-    [
       ['x', '\ud800'],
       ['x', '\ufffd'],
-    ],
-    [
-      ['x', '\ud800'],
-      ['x', '\ud801'],
-    ],
-    [
-      ['x', 'é'],
-      ['x', 'e\u0301'],
     ],
     [
       ['x', 'a","b'],
@@ -139,14 +124,7 @@ describe('a key function', () => {
 
   test('that throws is a misconfiguration, with its error as the cause', () => {
     const cause = new TypeError('no such field')
-    const call = () =>
-      keyPartOf(
-        () => {
-          throw cause
-        },
-        event,
-        delivery,
-      )
+    const call = () => keyPartOf(throws(cause), event, delivery)
     expect(call).toThrow(ConfigurationError)
     expect(call).toThrow(expect.objectContaining({ code: 'misconfigured', cause }))
     expect(call).toThrow(/Your key function threw for order\.created: return a string for every event/)

@@ -1,16 +1,13 @@
 import type { AnyEvent, UnknownEvent } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET } from '../../support/deliveries.js'
+import { throws } from '../../support/promises.js'
 import { receiving } from '../../support/receiving.js'
 import { schemaOf } from '../../support/schema-of.js'
 
 describe('a key function', () => {
-  const throws = () => {
-    throw new Error('no such field')
-  }
-
   test('that throws on bad data leaves the blame with the data', async () => {
-    const { send } = receiving({ key: throws, on: { 'order.created': () => {} } })
+    const { send } = receiving({ key: throws(new Error('no such field')), on: { 'order.created': () => {} } })
     expect(await send(lifecycleEvent('order.created', { order: null }))).toMatchObject({
       outcome: 'unprocessable',
       code: 'data_mismatch',

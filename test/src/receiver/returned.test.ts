@@ -3,6 +3,7 @@ import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQue
 import { Discard, RetryLater } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
+import { throws } from '../../support/promises.js'
 import { receiving } from '../../support/receiving.js'
 
 const fails = async (): Promise<never> => {
@@ -145,13 +146,7 @@ describe('what a handler throws', () => {
     ['a copied RetryLater', structuredClone(new RetryLater({ afterSeconds: 1 })), /a copy of a RetryLater/],
     ['the fields of a Discard', { name: 'Discard', code: 'discarded' }, /a copy of a Discard/],
   ])('%s is a failure, and the report says what to do', async (_, thrown, message) => {
-    const { send, reports } = receiving({
-      on: {
-        'order.created': () => {
-          throw thrown
-        },
-      },
-    })
+    const { send, reports } = receiving({ on: { 'order.created': throws(thrown) } })
     expect(await send(orderCreated())).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
     expect(reports.map(({ error }) => [error.message, error.cause])).toEqual([
       [expect.stringMatching(message), thrown],

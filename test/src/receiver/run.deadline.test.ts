@@ -1,7 +1,7 @@
-import { type ClaimResult, RetryLater } from 'tix-webhooks'
+import type { ClaimResult } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, sign } from '../../support/deliveries.js'
-import { deferred, never } from '../../support/promises.js'
+import { deferred, never, throws } from '../../support/promises.js'
 import { receiving, storeWith } from '../../support/receiving.js'
 import { schemaOf } from '../../support/schema-of.js'
 import { advance, useVirtualTime } from '../../support/virtual-time.js'
@@ -14,12 +14,7 @@ describe('at the deadline', () => {
     ['a schema', { schemas: { 'order.created': schemaOf(() => never()) } }],
     [
       'a schema that is asked because the key function has thrown, and',
-      {
-        schemas: { 'order.created': schemaOf(() => never()) },
-        key: () => {
-          throw new Error('no id')
-        },
-      },
+      { schemas: { 'order.created': schemaOf(() => never()) }, key: throws(new Error('no id')) },
     ],
   ])('%s that hangs is answered timed_out, and no handler starts later', async (_, options) => {
     const handler = vi.fn()
@@ -47,21 +42,6 @@ describe('at the deadline', () => {
     expect(await send(order)).toEqual({ outcome: 'duplicate' })
     expect(handler).toHaveBeenCalledOnce()
     expect(records.map(({ outcome }) => outcome)).toEqual(['timed_out', 'in_flight', 'duplicate'])
-  })
-
-  test('a RetryLater after it is not reported, and the retry runs', async () => {
-    const work = deferred()
-    const { send, reports } = receiving({
-      on: { 'order.created': (_, ctx) => (ctx.attempt === 1 ? work.promise : undefined) },
-    })
-    const order = orderCreated()
-    const first = send(order)
-    await advance(10)
-    await first
-    work.reject(new RetryLater({ afterSeconds: 1 }))
-    await advance(0)
-    expect(reports).toHaveLength(1)
-    expect(await send(order)).toEqual({ outcome: 'handled' })
   })
 
   test('a handler that has returned is handled, though recording it hangs', async () => {
@@ -118,9 +98,7 @@ describe('at the deadline', () => {
   test('a waitUntil that throws changes nothing', async () => {
     const work = deferred()
     const { receiver } = receiving({ on: { 'order.created': () => work.promise } })
-    const waitUntil = () => {
-      throw new Error('This context has no ExecutionContext')
-    }
+    const waitUntil = throws(new Error('This context has no ExecutionContext'))
     const outcome = receiver.receive({ ...(await sign(orderCreated())), request: null, waitUntil })
     await advance(10)
     expect(await outcome).toMatchObject({ outcome: 'timed_out' })
@@ -153,8 +131,6 @@ describe('at the deadline', () => {
         leaseMs: 1,
         retainMs: 9,
       }),
-    ).toMatchObject({
-      status: 'claimed',
-    })
+    ).toMatchObject({ status: 'claimed' })
   })
 })

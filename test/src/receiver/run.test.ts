@@ -1,7 +1,7 @@
 import { Discard, type HandlerContext, RetryLater, type WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
-import { ALL_TRIES, BOOM, begin, throwing } from '../../support/delivering.js'
+import { BOOM, begin, throwing } from '../../support/delivering.js'
 import { deferred, never } from '../../support/promises.js'
 import { receiving } from '../../support/receiving.js'
 import { advance, useVirtualTime } from '../../support/virtual-time.js'
@@ -128,15 +128,6 @@ describe('a handler that has not settled after maxRunSeconds', () => {
     expect(called()).toEqual(['claim', 'renew'])
   })
 
-  test('still has its complete tried again when it returns later', async () => {
-    const { called, work, codes } = await begin({ complete: () => never() }, { maxRunSeconds: 15 })
-    await advance(300)
-    work.resolve(undefined)
-    await advance(ALL_TRIES)
-    expect(called()).toEqual(['claim', ...Array(7).fill('complete')])
-    expect(codes()).toEqual(['given_up', 'not_recorded'])
-  })
-
   test.each([
     ['complete', 'returns', ['given_up']],
     ['release', 'fails', ['given_up', 'boom']],
@@ -159,26 +150,6 @@ describe('a handler that has not settled after maxRunSeconds', () => {
     expect(kept()).toHaveLength(1)
     await advance(80)
     expect(await kept()[0]).toMatchObject({ outcome: 'timed_out', code: 'given_up' })
-  })
-
-  test.each([{}, { key: () => null }])('may run for as long as a timer can be set', async (options) => {
-    const maxRunSeconds = 2_147_483
-    const { answered, contexts } = await begin(
-      {},
-      {
-        ...options,
-        maxRunSeconds,
-        timeoutSeconds: maxRunSeconds,
-        retentionSeconds: maxRunSeconds,
-        leaseSeconds: maxRunSeconds,
-      },
-    )
-    await advance(maxRunSeconds - 0.001)
-    expect(answered()).toBeUndefined()
-    expect(contexts[0]?.signal.aborted).toBe(false)
-    await advance(0.001)
-    expect(answered()).toMatchObject({ outcome: 'timed_out' })
-    expect(contexts[0]?.signal.aborted).toBe(true)
   })
 })
 
@@ -242,18 +213,6 @@ describe('a handler that never settles', () => {
     await advance(60)
     expect(await send(order)).toEqual({ outcome: 'handled' })
     expect(runs).toEqual([1, 2])
-  })
-
-  test('and was given up may still complete', async () => {
-    const work = deferred()
-    const { send } = receiving({ maxRunSeconds: 5, on: { 'order.created': () => work.promise } })
-    const order = orderCreated()
-    const outcome = send(order)
-    await advance(5)
-    await outcome
-    work.resolve()
-    await advance(0)
-    expect(await send(order)).toEqual({ outcome: 'duplicate' })
   })
 })
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type HmacEngine, nodeEngine, secretKey, webEngine } from '../../../src/signature/hmac.js'
 import { packageWithEngine, withProcess } from '../../support/engines.js'
+import { throws } from '../../support/promises.js'
 
 const node = nodeEngine(nodeCrypto)
 const web = webEngine(globalThis.crypto)
@@ -144,14 +145,7 @@ describe('the engine is chosen at the first call', () => {
     ['there is no process', undefined],
     ['process has no getBuiltinModule, as before Node 20.16', {}],
     ['getBuiltinModule knows no node:crypto', { getBuiltinModule: () => undefined }],
-    [
-      'getBuiltinModule only throws',
-      {
-        getBuiltinModule: () => {
-          throw new Error('not supported here')
-        },
-      },
-    ],
+    ['getBuiltinModule only throws', { getBuiltinModule: throws(new Error('not supported here')) }],
   ])('as Web Crypto where %s', async (_, other) => {
     vi.resetModules()
     const { hmacEngine } = await import('../../../src/signature/hmac.js')

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { type IdempotencyStore, memoryStore, StoreError } from 'tix-webhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { boundedStore, keys, RETAIN } from '../../../support/bounded-store.js'
+import { throws } from '../../../support/promises.js'
 
 /**
  * The number of keys remembered as handled. Asked from the youngest on, because a claim of a forgotten key makes room by evicting
@@ -38,17 +39,6 @@ describe('a store that is full', () => {
     expect(await countCompleted(set, keys(16))).toBe(14)
   })
 
-  test('forgets what is past its retention first, without a word', async () => {
-    const set = boundedStore(16)
-    await set.handle(...keys(16))
-    set.advance(RETAIN)
-
-    await set.handle(...keys(16, 'later'))
-
-    expect(set.evictions).toEqual([])
-    expect(await countCompleted(set, keys(16, 'later'))).toBe(16)
-  })
-
   test('forgets runs that were abandoned and are past their retention first', async () => {
     const set = boundedStore(16)
     for (const key of keys(16)) await set.claim(key)
@@ -56,14 +46,6 @@ describe('a store that is full', () => {
 
     expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
     expect(set.evictions).toEqual([])
-  })
-
-  test('makes room for a completion of which it has no record', async () => {
-    const set = boundedStore(8)
-    await set.handle(...keys(8))
-    expect(await set.complete('lost')).toBe(true)
-    expect(set.evictions).toEqual([{ count: 1, ageMs: 0 }])
-    expect(await set.claim('lost', 'another token')).toEqual({ status: 'completed' })
   })
 
   test('never drops a running record: all running, it rejects', async () => {
@@ -77,18 +59,6 @@ describe('a store that is full', () => {
 
     for (const key of keys(4)) expect(await set.isHeld(key)).toBe(true)
     for (const key of keys(4)) expect(await set.complete(key)).toBe(true)
-    expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
-  })
-
-  test("with onFull 'reject' refuses new keys until records age out, and drops none", async () => {
-    const set = boundedStore(8, { onFull: 'reject' })
-    await set.handle(...keys(8))
-
-    await expect(set.claim('one more')).rejects.toEqual(storeFull)
-    expect(await set.claim('k0', 'another token')).toEqual({ status: 'completed' })
-    expect(set.evictions).toEqual([])
-
-    set.advance(RETAIN)
     expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
   })
 })
@@ -200,9 +170,7 @@ describe('the report of an eviction', () => {
   }
 
   test('a listener that throws does not disturb the claim', async () => {
-    const onEvict = vi.fn(() => {
-      throw new Error('the metrics are down')
-    })
+    const onEvict = vi.fn(throws(new Error('the metrics are down')))
     const store = memoryStore({ maxKeys: 1, onEvict })
     await overflow(store, 3)
     expect(onEvict).toHaveBeenCalledTimes(2)

@@ -189,9 +189,7 @@ describe('parameters of a database are removed', () => {
     const problems = new AggregateError([new Error(`${ADDRESS} again`), cause], 'two problems')
     const error = Object.assign(
       new StoreError('store_unavailable', `no row for ${ADDRESS}`, { cause: problems }),
-      {
-        attempt: 3,
-      },
+      { attempt: 3 },
     )
     const copy = redacted(error)
     expect(copy).toBeInstanceOf(StoreError)

@@ -3,7 +3,7 @@ import { AlarmClock, within } from '../../../../src/lib/time/alarm-clock.js'
 import { orderCreated, SECRET, sign } from '../../../support/deliveries.js'
 import { begin } from '../../../support/delivering.js'
 import { packageWithEngine } from '../../../support/engines.js'
-import { never } from '../../../support/promises.js'
+import { never, throws } from '../../../support/promises.js'
 import { receiving } from '../../../support/receiving.js'
 import { advance, sleep } from '../../../support/virtual-time.js'
 
@@ -23,9 +23,7 @@ describe('a delivery on a runtime', () => {
   const refusing = [
     'whose setImmediate only throws',
     () => {
-      vi.stubGlobal('setImmediate', () => {
-        throw new Error('not supported here')
-      })
+      vi.stubGlobal('setImmediate', throws(new Error('not supported here')))
     },
   ] as const
   const numbers = [
@@ -141,9 +139,7 @@ describe('a delivery during which the fake clock of a test', () => {
 test('an alarm that throws neither ends the process nor silences the alarms after it', () => {
   const clock = new AlarmClock()
   const rung: string[] = []
-  clock.set(() => {
-    throw new Error('broken')
-  }, clock.nowMs + 1_000)
+  clock.set(throws(new Error('broken')), clock.nowMs + 1_000)
   clock.set(() => rung.push('the same time'), clock.nowMs + 1_000)
   clock.set(() => rung.push('later'), clock.nowMs + 2_000)
   vi.advanceTimersByTime(2_000)
@@ -178,9 +174,7 @@ describe('work that is waited for', () => {
   })
 
   test('ends with what is thrown when it is late', async () => {
-    const ended = within<string>(never(), 50, () => {
-      throw new Error('too late')
-    })
+    const ended = within<string>(never(), 50, throws(new Error('too late')))
     ended.catch(() => {})
     await advance(0.05)
     await expect(ended).rejects.toThrow('too late')

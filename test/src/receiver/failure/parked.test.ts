@@ -160,11 +160,7 @@ describe('a COMMIT that is refused', () => {
   })
   test('is answered by the deadline, and a drain waits for its failure', async () => {
     const { failures, finish } = slowFailures()
-    const { handler, receiver, send } = failing({
-      inbox: inbox as never,
-      failures,
-      timeoutSeconds: 1,
-    })
+    const { handler, receiver, send } = failing({ inbox: inbox as never, failures, timeoutSeconds: 1 })
     handler.mockImplementation(() => {})
     await expectAnswered(send(ORDER))
     await expectDrainToWait(receiver, finish)

@@ -5,15 +5,14 @@ import {
   type IdempotencyStore,
   type Inbox,
   memoryStore,
-  type OnceResult,
   StoreError,
   type WebhookOptions,
 } from 'tix-webhooks'
 import { redisStore } from 'tix-webhooks/redis'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../../support/deliveries.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
-import { handler, make } from '../../../support/make-receiver.js'
+import { make } from '../../../support/make-receiver.js'
 import { never } from '../../../support/promises.js'
 import { receiving, storeWith } from '../../../support/receiving.js'
 import { SOON } from '../../../support/retry-after.js'
@@ -52,14 +51,6 @@ describe('a store function', () => {
     const { receiver, store } = clientPerRequest(options)
     await receiver.receive({ ...(await signed()), request: null } as never)
     expect(store).not.toHaveBeenCalled()
-  })
-
-  test('may be asynchronous', async () => {
-    const shared = memoryStore()
-    const { send } = clientPerRequest({ store: async () => shared })
-    const order = orderCreated()
-    expect(await send(order)).toEqual({ outcome: 'handled' })
-    expect(await send(order)).toEqual({ outcome: 'duplicate' })
   })
 
   test.each<[string, () => unknown, string, string]>([
@@ -249,42 +240,5 @@ describe('a receiver is made', () => {
     const order = { ...(await sign(orderCreated({ id: 'ord_1' }))), request: null }
     expect(await receiver.receive(order)).toEqual({ outcome: 'handled' })
     expect(asked).toEqual(['orders/order.created/ord_1'])
-  })
-
-  test('with an inbox of a class, whose once is called as its method', async () => {
-    class Own implements Inbox<string> {
-      readonly #tx = 'tx'
-      async once(_: unknown, work: (tx: string) => Promise<void>): Promise<OnceResult> {
-        await work(this.#tx)
-        return { status: 'handled' }
-      }
-    }
-    const seen: unknown[] = []
-    const on = { 'order.created': (_: unknown, ctx: { tx: unknown }) => seen.push(ctx.tx) }
-    const receiver = make({ inbox: new Own(), namespace: 'orders', on })
-    expect(await receiver.receive({ ...(await sign(orderCreated())), request: null })).toEqual({
-      outcome: 'handled',
-    })
-    expect(seen).toEqual(['tx'])
-  })
-})
-
-describe('in production', () => {
-  afterEach(() => {
-    vi.unstubAllEnvs()
-    vi.restoreAllMocks()
-  })
-
-  test('no warning of a memory store is given where there is an inbox', async () => {
-    vi.resetModules()
-    vi.stubEnv('NODE_ENV', 'production')
-    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-    const { createReceiver } = await import('tix-webhooks')
-    const options = { secret: SECRET, on: { 'order.created': handler } }
-    createReceiver({ ...options, inbox, namespace: 'orders' })
-    expect(warn).not.toHaveBeenCalled()
-    // The warning still appears without either option.
-    createReceiver(options)
-    expect(warn).toHaveBeenCalledOnce()
   })
 })

@@ -1,7 +1,7 @@
 import { createHook } from 'node:async_hooks'
-import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
+import { memoryStore } from 'tix-webhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { orderCreated, SECRET, sign } from '../../../support/deliveries.js'
+import { SECRET } from '../../../support/deliveries.js'
 import { handler, make } from '../../../support/make-receiver.js'
 import { schemaOf } from '../../../support/schema-of.js'
 
@@ -46,26 +46,6 @@ test.each([
   ],
 ])('a receiver is made with %s', (_, options) => {
   expect(make(options)).toMatchObject({ headerName: 'x-service-signature' })
-})
-
-test('a store of a class, with its methods on the prototype, is a store', async () => {
-  class Store implements IdempotencyStore {
-    readonly #inner = memoryStore()
-    claim: IdempotencyStore['claim'] = (request) => this.#inner.claim(request)
-    renew(...args: Parameters<IdempotencyStore['renew']>) {
-      return this.#inner.renew(...args)
-    }
-    complete(...args: Parameters<IdempotencyStore['complete']>) {
-      return this.#inner.complete(...args)
-    }
-    release(...args: Parameters<IdempotencyStore['release']>) {
-      return this.#inner.release(...args)
-    }
-  }
-  const receiver = make({ store: new Store(), namespace: 'orders' })
-  expect(await receiver.receive({ ...(await sign(orderCreated())), request: null })).toEqual({
-    outcome: 'handled',
-  })
 })
 
 test('making a receiver does nothing random, timed or asynchronous: some runtimes refuse it outside of a request', () => {
@@ -121,13 +101,6 @@ describe('the warning that handled events are remembered in memory alone', () =>
     expect(console.warn).toHaveBeenCalledWith(
       expect.stringMatching(/no store is given.*Pass a store or an inbox, and a namespace.*memoryStore\(\)/),
     )
-  })
-
-  test('is not given where a store is given, be it a memory store', async () => {
-    vi.stubEnv('NODE_ENV', 'production')
-    const { withStore } = await fresh()
-    withStore()
-    expect(console.warn).not.toHaveBeenCalled()
   })
 
   test.each(['development', 'test', ''])('is not given when NODE_ENV is "%s"', async (value) => {
