@@ -1,5 +1,4 @@
 import { createHook } from 'node:async_hooks'
-import { memoryStore } from 'tix-webhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { SECRET } from '../../../support/deliveries.js'
 import { handler, make } from '../../../support/make-receiver.js'

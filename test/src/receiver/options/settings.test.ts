@@ -5,6 +5,8 @@ import { handler, make } from '../../../support/make-receiver.js'
 
 const DAY = 86_400
 
+const failures = memoryFailures()
+
 /** A store with one invalid method. */
 function brokenStore(change: Record<string, unknown>): unknown {
   return { ...memoryStore(), ...change }
@@ -129,6 +131,27 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
     { tolerance: 300 },
     /^There is no option tolerance\. The options are secret, account, on,/,
   ],
+  ['parkAfter without failures', { parkAfter: { attempts: 3 } }, /^parkAfter needs the option failures/],
+  ['an empty parkAfter', { failures, namespace: 'n', parkAfter: {} }, /^parkAfter is empty/],
+  [
+    'no attempts',
+    { failures, namespace: 'n', parkAfter: { attempts: 0 } },
+    /^parkAfter.attempts must be a whole number/,
+  ],
+  [
+    'no hours',
+    { failures, namespace: 'n', parkAfter: { hours: 0 } },
+    /^parkAfter.hours must be a number above 0/,
+  ],
+  [
+    'endless hours',
+    { failures, namespace: 'n', parkAfter: { hours: Infinity } },
+    /^parkAfter.hours must be a number above 0/,
+  ],
+  ['days', { failures, namespace: 'n', parkAfter: { days: 1 } }, /no option parkAfter.days/],
+  ['a number as parkAfter', { failures, namespace: 'n', parkAfter: 8 }, /^parkAfter.* must be an object/],
+  ['failures that are none', { failures: {}, namespace: 'n' }, /^failures must be made by postgresFailures/],
+  ['null as failures', { failures: null, namespace: 'n' }, /^failures must be made by postgresFailures/],
 ]
 
 const TIMERS = ['timeoutSeconds', 'maxRunSeconds', 'leaseSeconds'] as const
