@@ -182,17 +182,3 @@ describe('a body that others had', () => {
     expect(reports).toEqual([expect.stringContaining('before anything reads it')])
   })
 })
-
-describe('no body', () => {
-  test.each(['no JSON', 'a mismatch'])('is %s, by what was signed', async (end) => {
-    const { send, records } = mounted()
-    const { header } = await sign(end === 'no JSON' ? '' : orderCreated())
-    const request = new Request('http://localhost/hooks', {
-      method: 'POST',
-      headers: { 'x-service-signature': header },
-    })
-    expect(request.body).toBe(null)
-    expect(await send(request)).toMatchObject({ status: end === 'no JSON' ? 500 : 401 })
-    expect(records).toMatchObject([{ code: end === 'no JSON' ? 'not_json' : 'signature_mismatch' }])
-  })
-})

@@ -1,10 +1,12 @@
 import fc from 'fast-check'
-import { ConfigurationError, type UnknownEvent } from 'tix-webhooks'
+import { type AnyEvent, ConfigurationError, type UnknownEvent } from 'tix-webhooks'
 import { envelopes } from 'tix-webhooks/testing/fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalJson, defaultKeyPart, eventKey, keyPartOf } from '../../../src/receiver/key.js'
 import { lifecycleEvent, orderCreated } from '../../support/deliveries.js'
 import { throws } from '../../support/promises.js'
+import { receiving } from '../../support/receiving.js'
+import { schemaOf } from '../../support/schema-of.js'
 
 const DIGEST = /^[0-9a-f]{64}$/
 
@@ -128,6 +130,29 @@ describe('a key function', () => {
     expect(call).toThrow(ConfigurationError)
     expect(call).toThrow(expect.objectContaining({ code: 'misconfigured', cause }))
     expect(call).toThrow(/Your key function threw for order\.created: return a string for every event/)
+  })
+
+  test('that throws on bad data leaves the blame with the data', async () => {
+    const { send } = receiving({ key: throws(new Error('no such field')), on: { 'order.created': () => {} } })
+    expect(await send(lifecycleEvent('order.created', { order: null }))).toMatchObject({
+      outcome: 'unprocessable',
+      code: 'data_mismatch',
+    })
+  })
+
+  test('sees the parsed JSON and not what a schema makes of it', async () => {
+    const totals: unknown[] = []
+    const schema = schemaOf(() => ({ value: { replaced: true } }))
+    const { send } = receiving({
+      schemas: { 'order.created': schema },
+      key: (event: UnknownEvent) => {
+        totals.push((event.data.order as { total_cents: number }).total_cents)
+        return 'k'
+      },
+      on: { 'order.created': (event: AnyEvent) => totals.push(event.data) },
+    } as object)
+    await send(orderCreated())
+    expect(totals).toEqual([5400, { replaced: true }])
   })
 })
 

@@ -78,16 +78,10 @@ describe('onDelivery', () => {
     expect(reports).toMatchObject([{ ctx: { kind: 'order.created', key } }])
   })
 
-  test.each<[string, Partial<WebhookOptions>, object]>([
-    ['before its envelope is read', { secret: () => [] }, {}],
-    ['without a key', { key: () => null }, { kind: 'order.created' }],
-  ])('gets only what is known of a fault %s, as onError is', async (_, options, place) => {
-    const fail = throws(new Error('boom'))
-    const { send, records, reports } = receiving({ on: { 'order.created': fail }, ...options })
-    await send(orderCreated(), { request: 'the request' })
-    expect(reports.map(({ ctx }) => ctx)).toStrictEqual([{ request: 'the request', ...place }])
-    expect(records).toMatchObject([place])
-    expect(records[0]).not.toHaveProperty('key')
+  test('gets the age of a delivery that is authentic but too old', async () => {
+    const { receiver, records } = receiving({ now: () => 2_000_000 })
+    await receiver.receive({ ...(await sign(orderCreated(), { timestamp: 1000 })), request: null })
+    expect(records).toMatchObject([{ code: 'timestamp_too_old', signatureAgeSeconds: 1000 }])
   })
 })
 

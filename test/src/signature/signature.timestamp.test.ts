@@ -22,7 +22,6 @@ afterEach(() => {
 
 describe('the tolerance', () => {
   test.each<[string, number, Partial<VerifyOptions>]>([
-    ['300 s old, the default', 300_000, {}],
     ['300 s old by the second, as t is whole seconds', 300_999, {}],
     ['milliseconds, to the end', 300_000, { signature: { timestampUnit: 'ms' } }],
   ])('accepts what is %s', async (_, ms, options) => {
@@ -30,7 +29,6 @@ describe('the tolerance', () => {
   })
 
   test.each<[string, number, Partial<VerifyOptions>]>([
-    ['301 s old', 301_000, {}],
     ['one millisecond too old', 300_001, { signature: { timestampUnit: 'ms' } }],
   ])('refuses what is %s', async (_, ms, options) => {
     await expect(verifyAfter(ms, options)).rejects.toMatchObject({
@@ -40,7 +38,6 @@ describe('the tolerance', () => {
   })
 
   test.each<[string, number, Partial<VerifyOptions>]>([
-    ['301 s ahead', -301_000, {}],
     ['ahead by a part of the next second', -300_001, {}],
     ['one millisecond too far ahead', -300_001, { signature: { timestampUnit: 'ms' } }],
   ])('refuses what is %s', async (_, ms, options) => {

@@ -113,29 +113,6 @@ describe('drain', () => {
     expect(drained.isResolved).toBe(true)
   })
 
-  test('waits at each call, until the last handler has settled, whether it succeeds or fails', async () => {
-    const works = [deferred(), deferred(), deferred()]
-    const { receiver, send } = receiving({
-      on: { 'order.created': (event) => works[Number(event.data.order.id)]?.promise },
-    })
-    const outcomes = works.map((_, index) => send(orderCreated({ id: String(index) })))
-    await advance(0)
-    const drained = [watch(receiver.drain()), watch(receiver.drain())]
-    works[1]?.reject(new Error('boom'))
-    works[0]?.resolve()
-    await advance(1)
-    const later = watch(receiver.drain())
-    expect([...drained, later].map(({ isResolved }) => isResolved)).toEqual([false, false, false])
-    works[2]?.resolve()
-    await advance(0)
-    expect([...drained, later].map(({ isResolved }) => isResolved)).toEqual([true, true, true])
-    expect((await Promise.all(outcomes)).map(({ outcome }) => outcome)).toEqual([
-      'handled',
-      'failed',
-      'handled',
-    ])
-  })
-
   test('sets no timer for longer than one can be set, which would fire at once', async () => {
     const work = deferred()
     const longest = 2_147_483
