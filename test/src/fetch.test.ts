@@ -22,27 +22,24 @@ describe('the answer', () => {
     })
   })
 
-  test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    '%s is 405 with Allow, before anything is read',
-    async (method) => {
-      const { options, records, runs } = watched()
-      const { header, body } = await sign(orderCreated())
-      const request = new Request('http://localhost/hooks', {
-        method,
-        headers: { 'x-service-signature': header },
-        ...(method === 'GET' || method === 'HEAD' ? {} : { body: body.slice() }),
-      })
-      const response = await tixWebhooks({ ...options, secret: SECRET })(request)
-      expect(await answerOf(response)).toMatchObject({
-        status: 405,
-        headers: { allow: 'POST' },
-        text: '{"outcome":"method_not_allowed"}',
-      })
-      expect(request.bodyUsed).toBe(false)
-      expect(records).toMatchObject([{ outcome: 'method_not_allowed', code: 'method_not_allowed' }])
-      expect(runs).toEqual([])
-    },
-  )
+  test.each(['GET', 'HEAD', 'PUT'])('%s is 405 with Allow, before anything is read', async (method) => {
+    const { options, records, runs } = watched()
+    const { header, body } = await sign(orderCreated())
+    const request = new Request('http://localhost/hooks', {
+      method,
+      headers: { 'x-service-signature': header },
+      ...(method === 'GET' || method === 'HEAD' ? {} : { body: body.slice() }),
+    })
+    const response = await tixWebhooks({ ...options, secret: SECRET })(request)
+    expect(await answerOf(response)).toMatchObject({
+      status: 405,
+      headers: { allow: 'POST' },
+      text: '{"outcome":"method_not_allowed"}',
+    })
+    expect(request.bodyUsed).toBe(false)
+    expect(records).toMatchObject([{ outcome: 'method_not_allowed', code: 'method_not_allowed' }])
+    expect(runs).toEqual([])
+  })
 
   test.each([[undefined], [{}], [{ body: '{}', headers: { 'x-service-signature': 't=1,v1=00' } }]])(
     'anything but a Request is refused with the fix: %j',

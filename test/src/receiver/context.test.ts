@@ -13,14 +13,6 @@ async function contextOfHandler(): Promise<HandlerContext<unknown, undefined>> {
   return contexts[0] as HandlerContext<unknown, undefined>
 }
 
-test('a context has the bytes that were received, and no copy of them', async () => {
-  const contexts: HandlerContext[] = []
-  const { receiver } = receiving({ on: { 'order.created': (_, ctx) => void contexts.push(ctx) } })
-  const delivery = await sign(orderCreated())
-  await receiver.receive({ ...delivery, request: null })
-  expect(contexts[0]?.rawBody).toBe(delivery.body)
-})
-
 describe('the signal of a context', () => {
   test('is the same one each time, and wherever the context is wrapped or inherited from', async () => {
     const ctx = await contextOfHandler()

@@ -1,6 +1,6 @@
 import type { ClaimResult } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
-import { lifecycleEvent, orderCreated, sign } from '../../support/deliveries.js'
+import { orderCreated, sign } from '../../support/deliveries.js'
 import { deferred, never, throws } from '../../support/promises.js'
 import { receiving, storeWith } from '../../support/receiving.js'
 import { schemaOf } from '../../support/schema-of.js'
@@ -51,26 +51,6 @@ describe('at the deadline', () => {
     await advance(3)
     expect(await outcome).toEqual({ outcome: 'handled' })
     await advance(50)
-  })
-
-  test('work that goes on is handed to waitUntil, and work that is done is not', async () => {
-    const work = deferred()
-    const { receiver } = receiving({
-      on: { 'order.created': () => work.promise, 'event.published': () => {} },
-    })
-    const kept: Promise<unknown>[] = []
-    const waitUntil = (promise: Promise<unknown>) => {
-      kept.push(promise)
-    }
-    await receiver.receive({ ...(await sign(lifecycleEvent('event.published'))), request: null, waitUntil })
-    expect(kept).toHaveLength(0)
-    const outcome = receiver.receive({ ...(await sign(orderCreated())), request: null, waitUntil })
-    await advance(10)
-    await outcome
-    // The first is the delivery, up to its answer.
-    expect(kept).toHaveLength(2)
-    work.resolve()
-    expect(await kept[1]).toEqual({ outcome: 'handled' })
   })
 
   test('a delivery that waits for its store is handed to waitUntil from its claim to its answer', async () => {

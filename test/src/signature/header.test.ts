@@ -132,31 +132,6 @@ describe('a v1 that can match nothing is a mismatch, whatever it is made of', ()
     await expectRefused(`t=${AT},${itemOf(v1.slice(3))}`, 'signature_mismatch', /No signature/)
   })
 
-  test.each(['+', '-', ' ', '.', 'g', 'é'])(
-    'the true bytes, one of them as a number parser would read it: %j',
-    async (extra) => {
-      // Only a byte below 16 has another spelling of the same length: 05 as +5, or as 5g.
-      let header = ''
-      let body = ''
-      for (let i = 0; !/v1=(..)*0[1-9a-f](..)*$/.test(header); i++) {
-        body = String(i)
-        header = (await sign(body, { timestamp: AT })).header
-      }
-      const options = { secret: SECRET, now: () => AT * 1000 }
-      await verifySignature(body, header, options)
-      const spelt = (by: (digit: string) => string): string =>
-        header.replace(
-          /(v1=(?:..)*)0([1-9a-f])((?:..)*)$/,
-          (_, before, digit, after) => `${before}${by(digit)}${after}`,
-        )
-      for (const other of [spelt((digit) => `${extra}${digit}`), spelt((digit) => `${digit}${extra}`)]) {
-        await expect(verifySignature(body, other, options)).rejects.toMatchObject({
-          code: 'signature_mismatch',
-        })
-      }
-    },
-  )
-
   test.each<[string, (text: string) => string]>([
     ['no padding', (text) => text.replace('=', '')],
     ['no base64', () => 'é'.repeat(44)],

@@ -41,18 +41,6 @@ test.each([
   expect(placesTaken(retainMs)).toBeLessThanOrEqual(2 * MAX_KEYS)
 })
 
-test('says when a generation starts, and how many records there are', () => {
-  const starts: number[] = []
-  const generations = createGenerations(16, (time) => starts.push(time))
-  for (let time = 0; time < 6; time++) {
-    generations.addCompleted(`k${time}`, hashOf(`k${time}`), 'token', time, NEVER)
-  }
-  expect(starts).toEqual([0, 2, 4])
-  expect(generations.size).toBe(6)
-  expect(generations.shift()?.records.size).toBe(2)
-  expect(generations.size).toBe(4)
-})
-
 test.each(['completed', 'released'])(
   'keeps few %s records that are past their retention, however few are added',
   (what) => {

@@ -107,35 +107,6 @@ test('a delivery that waits for Web Crypto alone sets no timer', async () => {
   expect(set).not.toHaveBeenCalled()
 })
 
-describe('a delivery during which the fake clock of a test', () => {
-  /** Lets the real event loop turn. */
-  const turns = (): Promise<void> =>
-    new Promise((resolve) => REAL.setImmediate(() => REAL.setImmediate(resolve)))
-  const REAL = { setImmediate: globalThis.setImmediate }
-
-  test.each([
-    ['is taken out', () => vi.useRealTimers()],
-    ['is put in', () => vi.useFakeTimers()],
-  ])('%s stops nothing of the process', async (what, change) => {
-    if (what === 'is put in') vi.useRealTimers()
-    const delivery = await sign(orderCreated())
-    const others = vi.fn()
-    REAL.setImmediate(others)
-    // The delivery awaits it, so its clock has asked for the end of the turn.
-    const handler = async () => {
-      await null
-      change()
-    }
-    const { receiver } = receiving({ on: { 'order.created': handler } })
-    const answer = receiver.receive({ ...delivery, request: null })
-    REAL.setImmediate(others)
-    expect(await answer).toEqual({ outcome: 'handled' })
-    REAL.setImmediate(others)
-    await turns()
-    expect(others).toHaveBeenCalledTimes(3)
-  })
-})
-
 test('an alarm that throws neither ends the process nor silences the alarms after it', () => {
   const clock = new AlarmClock()
   const rung: string[] = []

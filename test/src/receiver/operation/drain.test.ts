@@ -28,23 +28,6 @@ describe('drain', () => {
     expect(drained.isResolved).toBe(true)
   })
 
-  test('waits for a handler whose sender has been answered already, and for its record', async () => {
-    const work = deferred()
-    const recorded = deferred<boolean>()
-    const { store, namespace } = storeWith({ complete: () => recorded.promise })
-    const { receiver, send } = receiving({ store, namespace, on: { 'order.created': () => work.promise } })
-    const first = send(orderCreated())
-    await advance(10)
-    await first
-    const drain = receiver.drain()
-    const drained = watch(drain)
-    work.resolve()
-    await advance(1)
-    expect(drained.isResolved).toBe(false)
-    recorded.resolve(true)
-    await drain
-  })
-
   // On a Worker, the timers of a request are lost with it.
   test.each([
     ['a handler that never settles', 0, 11],

@@ -72,19 +72,6 @@ describe('who finds no place free', () => {
   })
 })
 
-describe('accounts', () => {
-  test('one that returns waits behind those that have waited since', async () => {
-    const queue = placesFor({})
-    for (const name of ['a1', 'a2', 'b1', 'c1']) queue.arrive(name, name[0])
-    await queue.leave('a1')
-    queue.arrive('a3', 'a')
-    for (const name of ['a2', 'b1', 'c1', 'a3']) {
-      expect(queue.seated.at(-1)).toBe(name)
-      await queue.leave(name)
-    }
-  })
-})
-
 describe('a place', () => {
   test.each([
     ['all of them', { runs: 2 }],

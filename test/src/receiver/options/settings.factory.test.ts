@@ -4,19 +4,7 @@ import { SECRET } from '../../../support/deliveries.js'
 import { handler, make } from '../../../support/make-receiver.js'
 import { schemaOf } from '../../../support/schema-of.js'
 
-const DAY = 86_400
-
 test.each([
-  [
-    'options that are undefined',
-    {
-      store: undefined,
-      namespace: undefined,
-      key: undefined,
-      schemas: { 'order.refunded': undefined },
-      signature: { header: undefined },
-    },
-  ],
   ['a secret function', { secret: () => undefined }],
   [
     'a kind from schemas and its group',
@@ -25,11 +13,8 @@ test.each([
       on: { 'order.refunded': handler, 'order.*': handler },
     },
   ],
-  ['handlers of no prototype', { on: Object.assign(Object.create(null), { 'order.created': handler }) }],
   ['the shortest lease', { leaseSeconds: 0.1 }],
   ['the longest namespace', { namespace: 'Aa0._-'.padEnd(64, 'x') }],
-  ['the least retention', { retentionSeconds: 73 * 3600 }],
-  ['a retention as long as the tolerance', { toleranceSeconds: 8 * DAY, retentionSeconds: 8 * DAY }],
   [
     'the longest timers',
     {
