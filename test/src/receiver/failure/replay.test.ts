@@ -1,10 +1,4 @@
-import {
-  type Failure,
-  type HandlerContext,
-  memoryFailures,
-  memoryStore,
-  type WebhookOptions,
-} from 'tix-webhooks'
+import { type HandlerContext, memoryFailures, memoryStore, type WebhookOptions } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../../support/deliveries.js'
 import { failing, KEY, ORDER } from '../../../support/failing-receiver.js'
@@ -180,72 +174,6 @@ test('a draining receiver replays nothing', async () => {
   expect(await receiver.replay(KEY)).toMatchObject({ outcome: 'unavailable', code: 'draining' })
   expect(await receiver.replay({})).toMatchObject([{ key: KEY, code: 'draining' }])
   expect(handler).toHaveBeenCalledOnce()
-})
-
-describe('failures of another backend', () => {
-  const wrong: readonly [string, (failure: Failure) => unknown][] = [
-    [
-      'bytes as text',
-      (failure) => ({ ...failure, rawBody: Buffer.from(failure.rawBody).toString('base64') }),
-    ],
-    ['a date as text', (failure) => ({ ...failure, signedAt: failure.signedAt.toISOString() })],
-    ['an account that is null', (failure) => ({ ...failure, account: null })],
-    [
-      'another than was asked for',
-      (failure) => ({ ...failure, key: `${failure.key}0`, namespace: 'listing' }),
-    ],
-    ['null', () => null],
-  ]
-
-  test.each(wrong)('that returns %s: nothing runs, and what is kept stays as it is', async (_, broken) => {
-    const failures = memoryFailures()
-    const get = async (key: string) => broken((await failures.get(key)) as Failure) as Failure
-    const list = async () => (await failures.list()).map((failure) => broken(failure) as Failure)
-    const { handler, receiver, send } = failing({ failures: { ...failures, get, list } })
-    await send(ORDER)
-    const kept = await failures.list()
-    for (const what of [KEY, {}]) {
-      await expect(receiver.replay(what)).rejects.toMatchObject({ code: 'store_misbehaved' })
-    }
-    expect(await failures.list()).toEqual(kept)
-    expect(handler).toHaveBeenCalledOnce()
-    await receiver.drain()
-  })
-
-  test('whose list ignores a condition: nothing runs', async () => {
-    const failures = memoryFailures()
-    const { handler, receiver, send } = failing({ failures: { ...failures, list: () => failures.list() } })
-    await send(ORDER)
-    await expect(receiver.replay({ group: 'a3c4f9e81b5d2760' })).rejects.toThrow(/with another group/)
-    expect(handler).toHaveBeenCalledOnce()
-  })
-
-  test('whose list ignores the position: each is replayed once', async () => {
-    const failures = memoryFailures()
-    const { handler, receiver, send } = failing({ failures: { ...failures, list: () => failures.list() } })
-    await send(ORDER)
-    expect(await receiver.replay({})).toMatchObject([{ outcome: 'failed' }])
-    expect(handler).toHaveBeenCalledTimes(2)
-  })
-
-  test('whose list breaks off: what has run is returned', async () => {
-    const failures = memoryFailures()
-    const list = vi.fn(failures.list)
-    const { handler, receiver, send } = failing({ failures: { ...failures, list } })
-    for (let i = 0; i < 25; i++) await send(orderCreated({ id: `ord_${i}` }))
-    handler.mockImplementation(() => {})
-    expect(await receiver.replay({ limit: 2 })).toHaveLength(2)
-    expect(list.mock.calls.map(([query]) => query?.limit)).toEqual([2])
-    list.mockImplementationOnce(failures.list).mockRejectedValueOnce(new Error('gone'))
-    expect(await receiver.replay({})).toHaveLength(20)
-    expect(await receiver.replay({})).toHaveLength(3)
-  })
-
-  test.each([{}, 'handled', 'in_flight'])('whose keep returns %j is reported', async (kept) => {
-    const { send, reports } = failing({ failures: { ...memoryFailures(), keep: (() => kept) as never } })
-    expect(await send(ORDER)).toMatchObject({ outcome: 'failed' })
-    expect(reports.map(({ error }) => error.code)).toContain('not_kept')
-  })
 })
 
 test('an onError that reads the request of a replay without one: the error goes to the default log', async () => {
