@@ -10,6 +10,7 @@ import { orderCreated, sign } from '../../support/deliveries.js'
 import { honestInbox } from '../../support/honest-inbox.js'
 import { throws } from '../../support/promises.js'
 import { receiving } from '../../support/receiving.js'
+import { jump } from '../../support/time-jumps.js'
 
 const ACCOUNTS: Readonly<Record<string, Account & { plan: string }>> = {
   a: { id: 'a', secret: 'whsec_account_a', plan: 'free' },
@@ -158,7 +159,6 @@ describe('accounts', () => {
 })
 
 afterEach(() => {
-  vi.useRealTimers()
   vi.restoreAllMocks()
 })
 
@@ -211,12 +211,11 @@ test('the refusals of one account do not hide those of another', async () => {
 test('a day of refusals does not hide those of the accounts that come after them', {
   tags: ['slow'],
 }, async () => {
-  vi.useFakeTimers({ toFake: ['performance'] })
   const { send, lines } = byName((id) => ({ id, secret: 'whsec_a' }))
   for (let i = 0; i < 150; i++) await send(`account_${i}`, 'whsec_forged')
   for (let i = 0; i < 5; i++) await send('account_0', 'whsec_forged')
   lines.length = 0
-  vi.advanceTimersByTime(60_000)
+  jump(60)
   for (let i = 0; i < 5; i++) await send('b', 'whsec_forged')
   await send('c', 'whsec_forged')
   expect(lines.filter((line) => /^tix-webhooks: \[[bc]\] No signature/.test(line))).toHaveLength(4)
@@ -224,12 +223,11 @@ test('a day of refusals does not hide those of the accounts that come after them
 })
 
 test('the number of the accounts that share a counter names none of them', { tags: ['slow'] }, async () => {
-  vi.useFakeTimers({ toFake: ['performance'] })
   const { send, lines } = byName((id) => ({ id, secret: 'whsec_a' }))
   for (let i = 0; i < 150; i++) {
     for (let times = 0; times < 4; times++) await send(`account_${i}`, 'whsec_forged')
   }
-  vi.advanceTimersByTime(60_000)
+  jump(60)
   lines.length = 0
   await send('late', 'whsec_forged')
   const sums = lines.filter((line) => line.includes('more refused'))

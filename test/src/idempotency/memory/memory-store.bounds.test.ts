@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { type IdempotencyStore, memoryStore, StoreError } from 'tix-webhooks'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { boundedStore, keys, RETAIN } from '../../../support/bounded-store.js'
 import { throws } from '../../../support/promises.js'
+import { jump } from '../../../support/time-jumps.js'
 
 /**
  * The number of keys remembered as handled. Asked from the youngest on, because a claim of a forgotten key makes room by evicting
@@ -149,13 +150,8 @@ describe('what one eviction takes', () => {
 })
 
 describe('the report of an eviction', () => {
-  beforeEach(() => {
-    vi.useFakeTimers()
-  })
-
   afterEach(() => {
     vi.restoreAllMocks()
-    vi.useRealTimers()
   })
 
   const RETAIN_MS = 604_800_000
@@ -198,10 +194,10 @@ describe('the report of an eviction', () => {
     expect(warn).toHaveBeenCalledTimes(1)
     expect(warn).toHaveBeenCalledWith(expect.stringMatching(/memory store is full.*maxKeys/))
 
-    vi.advanceTimersByTime(3_599_999)
+    jump(3_500)
     await overflow(store, 50)
     expect(warn).toHaveBeenCalledTimes(1)
-    vi.advanceTimersByTime(1)
+    jump(100)
     await overflow(store, 50)
     expect(warn).toHaveBeenCalledTimes(2)
   })
