@@ -12,6 +12,10 @@ import { throws } from '../../support/promises.js'
 import { receiving } from '../../support/receiving.js'
 import { jump } from '../../support/time-jumps.js'
 
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
 const ACCOUNTS: Readonly<Record<string, Account & { plan: string }>> = {
   a: { id: 'a', secret: 'whsec_account_a', plan: 'free' },
   b: { id: 'b', secret: ['whsec_new_of_b', 'whsec_account_b'], plan: 'paid' },
@@ -156,10 +160,6 @@ describe('accounts', () => {
       /^namespace must be 1 to 64 characters .* use the option account/,
     )
   })
-})
-
-afterEach(() => {
-  vi.restoreAllMocks()
 })
 
 /** A receiver without onError, as most are; the request is the name in the URL. */

@@ -1,7 +1,7 @@
 import type { DeliveryContext, DeliveryRecord, HandlerContext } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import { describe, expect, test, vi } from 'vitest'
-import { orderCreated, sign } from '../../support/deliveries.js'
+import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
 import { requestOf } from '../../support/fetching.js'
 import { receiving } from '../../support/receiving.js'
 
@@ -51,8 +51,6 @@ describe('the signal of a context', () => {
   })
 })
 
-const LIVE = 'whsec_live'
-
 test('onDelivery gets the request, also of a delivery that is refused', async () => {
   const seen: [DeliveryRecord['outcome'], unknown][] = []
   const onDelivery = ({ outcome }: DeliveryRecord, { request }: DeliveryContext) =>
@@ -70,10 +68,10 @@ test('onDelivery gets the request, also of a delivery that is refused', async ()
 test('a handler of fetch gets what the platform passed beside the request', async () => {
   const seen = vi.fn()
   const hooks = tixWebhooks({
-    secret: LIVE,
+    secret: SECRET,
     on: { 'order.created': (_, { platform, request }) => seen(platform, request) },
   })
-  const request = requestOf(await sign(orderCreated(), { secret: LIVE }))
+  const request = requestOf(await sign(orderCreated()))
   const platform = { env: { DB: 'bindings' } }
   expect((await hooks(request, platform)).status).toBe(200)
   expect(seen).toHaveBeenCalledWith(platform, request)
