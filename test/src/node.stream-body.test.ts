@@ -14,12 +14,6 @@ function openStream(headers?: Record<string, string>): PassThrough {
   return Object.assign(new PassThrough(), headers === undefined ? {} : { headers })
 }
 
-async function readPart(stream: PassThrough): Promise<void> {
-  stream.write('part, ')
-  await once(stream, 'data')
-  stream.pause()
-}
-
 describe('streamBody', () => {
   test('gives the bytes of any stream, however they are cut', async () => {
     const cut = fc.array(fc.uint8Array({ minLength: 1, maxLength: 50 }), { maxLength: 20 })
@@ -62,10 +56,6 @@ describe('streamBody', () => {
     },
   )
 
-  test('gives no bytes of an empty stream', async () => {
-    expect(await streamBody(Readable.from([]))(LIMIT)).toHaveLength(0)
-  })
-
   test('reads a stream that was paused before', { timeout: 2_000 }, async () => {
     const stream = openStream()
     stream.pause()
@@ -78,7 +68,6 @@ describe('streamBody', () => {
   test.each([
     ['a length over the limit is believed', '1001', 'too_large'],
     ['a length within the limit is not relied on', '10', undefined],
-    ['a length that is no number is ignored', 'many', undefined],
   ])('%s', async (_, length, code) => {
     const stream = openStream({ 'content-length': length })
     const reading = streamBody(stream)(LIMIT)
@@ -114,25 +103,29 @@ describe('streamBody', () => {
     ['whole', { maxMib: 8, isEnded: true, isCancelled: false }, 8],
     ['in part, when the rest is too large', { maxMib: 7, isEnded: false, isCancelled: false }, 0],
     ['in part, when it is given up', { maxMib: 9, isEnded: false, isCancelled: true }, 0],
-  ])('keeps nothing but the result of a body that was read %s', async (_, how, keptMib) => {
-    const stream = openStream()
-    const before = usedMemory()
-    const reader = streamBody(stream)
-    let bytes: Uint8Array | undefined
-    reader(how.maxMib * MIB).then(
-      (result) => {
-        bytes = result
-      },
-      () => {},
-    )
-    for (let i = 0; i < 8; i++) stream.write(Buffer.alloc(MIB))
-    if (how.isEnded) stream.end()
-    await turns(10)
-    if (how.isCancelled) reader.cancel?.()
-    const limit = (keptMib + 2) * MIB
-    expect(await heldBeyond(before, limit)).toBeLessThan(limit)
-    expect([bytes?.length ?? 0, stream.listenerCount('error')]).toEqual([keptMib * MIB, 1])
-  })
+  ])(
+    'keeps nothing but the result of a body that was read %s',
+    { tags: ['slow'] },
+    async (_, how, keptMib) => {
+      const stream = openStream()
+      const before = usedMemory()
+      const reader = streamBody(stream)
+      let bytes: Uint8Array | undefined
+      reader(how.maxMib * MIB).then(
+        (result) => {
+          bytes = result
+        },
+        () => {},
+      )
+      for (let i = 0; i < 8; i++) stream.write(Buffer.alloc(MIB))
+      if (how.isEnded) stream.end()
+      await turns(10)
+      if (how.isCancelled) reader.cancel?.()
+      const limit = (keptMib + 2) * MIB
+      expect(await heldBeyond(before, limit)).toBeLessThan(limit)
+      expect([bytes?.length ?? 0, stream.listenerCount('error')]).toEqual([keptMib * MIB, 1])
+    },
+  )
 
   test('an error in the middle is an incomplete body, and its cause', async () => {
     const stream = openStream()
@@ -141,17 +134,6 @@ describe('streamBody', () => {
     stream.write('half')
     stream.destroy(cause)
     await expect(reading).rejects.toMatchObject({ code: 'body_incomplete', cause })
-  })
-
-  test('a stream that closes before its end is an incomplete body', async () => {
-    const stream = openStream()
-    const reading = streamBody(stream)(LIMIT)
-    stream.write('half')
-    stream.destroy()
-    await expect(reading).rejects.toMatchObject({
-      code: 'body_incomplete',
-      message: expect.stringContaining('client went away'),
-    })
   })
 
   test.each([
@@ -167,8 +149,6 @@ describe('streamBody', () => {
 
   test.each<[string, (stream: PassThrough) => Promise<unknown>]>([
     ['was read to its end', (stream) => stream.end('all').toArray()],
-    ['was read in part', (stream) => readPart(stream)],
-    ['was thrown away', (stream) => once(stream.end('all').resume(), 'end')],
     ['was empty and has ended', (stream) => once(stream.end().resume(), 'end')],
   ])('a stream that %s is misconfigured, and the message says what to do', async (_, use) => {
     const stream = openStream()
@@ -214,11 +194,5 @@ describe('streamBody', () => {
     })
     await settled
     expect(['data', 'end', 'close'].map((name) => stream.listenerCount(name))).toEqual(before)
-  })
-
-  test('can be cancelled before it was started', () => {
-    const stream = openStream()
-    streamBody(stream).cancel?.()
-    expect(stream.listenerCount('data')).toBe(0)
   })
 })

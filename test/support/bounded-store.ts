@@ -1,6 +1,6 @@
 import { type Eviction, memoryStore } from 'tix-webhooks'
 
-export const LEASE = 30_000
+const LEASE = 30_000
 export const RETAIN = 1_000_000
 
 /** A small store with a manual clock, and its reports of evictions. */

@@ -5,6 +5,13 @@ export function never<T = never>(): Promise<T> {
   return new Promise(() => {})
 }
 
+/** A function that throws this. */
+export function throws(error: unknown): () => never {
+  return () => {
+    throw error
+  }
+}
+
 /** Lets the event loop turn this many times, so that everything that can settle does so. */
 export async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { isStandardSchema, toPayloadIssues } from '../../../src/event/schema.js'
 import { lifecycleEvent, orderCreated } from '../../support/deliveries.js'
+import { throws } from '../../support/promises.js'
 import { schemaOf } from '../../support/schema-of.js'
 
 const read = (payload: object, schemas: SchemaMap) => parseEvent(JSON.stringify(payload), { schemas })
@@ -60,11 +61,6 @@ describe.each<[string, SchemaMap[string]]>([
       issues: [{ path: ['data', 'event', 'tiers', 1, 'cents'], message: expect.stringMatching(/number/) }],
     })
   })
-
-  test('is asked of its own kind alone', async () => {
-    const sent = lifecycleEvent('event.cancelled', { no: 'event' })
-    expect(await read(sent, { 'event.published': schema })).toEqual(sent)
-  })
 })
 
 describe.each<[string, SchemaMap[string]]>([
@@ -83,10 +79,7 @@ describe.each<[string, SchemaMap[string]]>([
     const sent = { ...orderCreated(), data: { order: 'ok' } }
     expect(await read(sent, { 'order.created': schema })).toEqual(sent)
     await expect(read({ ...sent, data: { order: 'no' } }, { 'order.created': schema })).rejects.toMatchObject(
-      {
-        code: 'data_mismatch',
-        issues: [{ path: ['data', 'order'] }],
-      },
+      { code: 'data_mismatch', issues: [{ path: ['data', 'order'] }] },
     )
   })
 })
@@ -105,14 +98,6 @@ describe('the message', () => {
     await expect(event).rejects.toThrow(/ at data\.0; data\.1; data\.2; data\.3; data\.4; and 99995 more\.$/)
     await expect(event).rejects.toHaveProperty('issues.length', 100_000)
   })
-
-  test('names the data where an issue has no path', async () => {
-    const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(() => ({ issues: [{ message: 'no' }] })) })
-    await expect(event).rejects.toMatchObject({
-      message: 'The data of x.y does not fit its schema, at data.',
-      issues: [{ path: ['data'], message: 'no' }],
-    })
-  })
 })
 
 test('a path of keys and a path of objects with keys are one path', () => {
@@ -127,13 +112,8 @@ describe('a schema that returns no result is a misconfiguration', () => {
 
   test.each<[string, unknown]>([
     ['true, as the function of ajv does', validate({ buyer: 1 })],
-    ['false, as the function of ajv does', validate({})],
-    ['an empty object', {}],
     ['issues that are undefined', { issues: undefined }],
     ['a text', 'ok'],
-    ['a number', 5],
-    ['a list', []],
-    ['nothing', undefined],
     ['null', null],
   ])('%s', async (_, result) => {
     for (const given of [result, Promise.resolve(result)]) {
@@ -150,12 +130,7 @@ describe('a schema that fails instead of answering is a misconfiguration', () =>
   const cause = new Error('the database of the schema is down')
 
   test.each<[string, (value: unknown) => unknown]>([
-    [
-      'throws',
-      () => {
-        throw cause
-      },
-    ],
+    ['throws', throws(cause)],
     ['rejects', async () => Promise.reject(cause)],
   ])('when it %s', async (_, validate) => {
     const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(validate) })
@@ -178,21 +153,12 @@ describe('unchecked()', () => {
     const sent = lifecycleEvent('order.refunded', { cents: 'not a number', more: [null] })
     expect(await read(sent, { 'order.refunded': unchecked<{ cents: number }>() })).toEqual(sent)
   })
-
-  test('takes the built-in check of a documented kind away', async () => {
-    const sent = { ...orderCreated(), data: { order: 7 } }
-    await expect(read(sent, {})).rejects.toMatchObject({ code: 'data_mismatch' })
-    expect(await read(sent, { 'order.created': unchecked<{ order: number }>() })).toEqual(sent)
-  })
 })
 
 describe('anything but a Standard Schema is a TypeError that names its kind', () => {
   test.each<[string, unknown]>([
     ['null', null],
-    ['a function', () => true],
-    ['an object', { parse: () => ({}) }],
     ['an object', { '~standard': { version: 1 } }],
-    ['an object', { '~standard': null }],
     ['a string', 'schema'],
   ])('%s', async (type, schema) => {
     const event = read(lifecycleEvent('event.published'), { 'x.y': schema as SchemaMap[string] })

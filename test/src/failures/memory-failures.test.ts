@@ -1,23 +1,10 @@
-import { type FailedDelivery, memoryFailures, StoreError } from 'tix-webhooks'
+import { memoryFailures, StoreError } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
+import { failed as failedOf } from '../../support/failed-delivery.js'
 
 const DAY_MS = 86_400_000
 
-function failed(key: string, failedAt = new Date()): FailedDelivery {
-  return {
-    key,
-    namespace: 'tix',
-    kind: 'order.created',
-    rawBody: new Uint8Array([1]),
-    signedAt: failedAt,
-    secretIndex: 0,
-    failedAt,
-    code: 'handler_failed',
-    message: 'The handler failed.',
-    group: '0123456789abcdef',
-    isReplay: false,
-  }
-}
+const failed = (key: string, failedAt = new Date()) => failedOf({ key, failedAt })
 
 describe('full memory failures', () => {
   test('reject a further event, which says what to use, and keep what they have', async () => {

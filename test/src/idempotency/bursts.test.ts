@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createBursts } from '../../../src/idempotency/bursts.js'
 import { type Deferred, deferred } from '../../../src/lib/deferred.js'
-import { turns } from '../../support/promises.js'
+import { throws, turns } from '../../support/promises.js'
 import { runs } from '../../support/runs.js'
 
 const LIMITS = { total: 4, perKind: 2, size: 5, waitMs: 1_000 }
@@ -79,34 +79,6 @@ test('what arrives in one turn is sent together, in the order of keys, and each 
   expect(await Promise.all(calls)).toEqual(['c', 'a', 'b'])
 })
 
-test('what arrives while two statements are under way waits, and is sent together when one returns', async () => {
-  const { burst, keys, answer } = backend()
-  await arrive(burst, 'abfedc')
-  expect(keys()).toEqual(['a', 'b'])
-  await answer(1)
-  expect(keys()).toEqual(['a', 'b', 'cdef'])
-})
-
-test('a statement has at most so many requests', async () => {
-  const { burst, keys, answer } = backend()
-  await arrive(burst, 'abcdefghi')
-  await answer(0)
-  await answer(1)
-  expect(keys()).toEqual(['a', 'b', 'cdefg', 'hi'])
-})
-
-test('the requests of a key are sent one after the other, in the order of their arrival', async () => {
-  const { burst, sent, answer } = backend()
-  const calls = [0, 1, 2].map((id) => burst({ key: 'a', id }))
-  await turns(1)
-  // There is room for a second statement, which would wait for the row of the first.
-  expect(sent).toHaveLength(1)
-  await answer(0)
-  await answer(1)
-  await answer(2)
-  expect(await Promise.all(calls)).toEqual(['a0', 'a1', 'a2'])
-})
-
 test('all kinds share the limit, and the one that waits longest is next', async () => {
   const { burstOf, keys, answer } = backend()
   const [one, two, three, four] = [burstOf(), burstOf(), burstOf(), burstOf()]
@@ -145,22 +117,9 @@ test('a lost connection fails each call of its statement, and nothing is sent ag
   for (const i of [0, 2, 3, 4]) await expect(calls[i]).rejects.toBe(lost)
 })
 
-test('nor is it if the connection is lost while a refused request is looked for', async () => {
-  const { burst, keys, fail } = backend({ perKind: 1 })
-  const calls = [...'abcd'].map((key) => burst({ key }))
-  const results = Promise.allSettled(calls)
-  await turns(1)
-  await fail(0, refused)
-  await fail(1, new Error('lost'))
-  expect(keys()).toEqual(['abcd', 'ab'])
-  for (const result of await results) expect(result).toMatchObject({ reason: { message: 'lost' } })
-})
-
 test('a client that throws, or returns no answers, fails each call, and the next is sent', async () => {
   const replies: (() => unknown)[] = [
-    () => {
-      throw new Error('thrown')
-    },
+    throws(new Error('thrown')),
     () => undefined,
     () => Promise.resolve(['fine', 'fine']),
   ]

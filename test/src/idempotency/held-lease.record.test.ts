@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import fc from 'fast-check'
+import { describe, expect, test, vi } from 'vitest'
 import { ALL_TRIES, BOOM, begin, ENDING, KEY, REFUSED, refused, throwing } from '../../support/delivering.js'
 import { deferred, never } from '../../support/promises.js'
-import { advance, useVirtualTime } from '../../support/virtual-time.js'
+import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
 
 useVirtualTime()
 
@@ -36,27 +37,6 @@ describe('the end of a run', () => {
     },
   )
 
-  test.each(ENDS)('is recorded again if %s returns a promise that cannot be looked at', async (end) => {
-    const trapped = Object.defineProperty(Promise.resolve(true), 'constructor', {
-      get() {
-        throw new Error('a trap')
-      },
-    })
-    const replies: unknown[] = [trapped, true]
-    const ended = await beginEnding(end, () => replies.shift())
-    await advance(1)
-    expect(ended.answered()).toMatchObject({ outcome: OUTCOME[end] })
-    expect(ended.called()).toEqual(['claim', end, end])
-    expect(faults(ended)).toEqual([])
-  })
-
-  test.each(ENDS)('may be recorded by a store that answers a %s without a promise', async (end) => {
-    const ended = await beginEnding(end, () => true)
-    expect(await ended.answer).toMatchObject({ outcome: OUTCOME[end] })
-    expect(ended.called()).toEqual(['claim', end])
-    expect(faults(ended)).toEqual([])
-  })
-
   test('is recorded after a renewal that is under way', async () => {
     const reply = deferred<boolean>()
     const held = await begin({ renew: () => reply.promise })
@@ -81,27 +61,6 @@ describe('the end of a run', () => {
     expect(held.called()).toEqual(['claim', 'renew', 'release'])
     expect(held.answered()).toMatchObject({ outcome: 'failed', error: BOOM })
   })
-
-  test.each(ENDS)(
-    'is recorded by a %s that is tried three times with pauses, and no fault then',
-    async (end) => {
-      const replies = [refused, refused]
-      const ended = await beginEnding(end, () => (replies.shift() ?? (async () => true))())
-      const tries = () => ended.called().length - 1
-      await advance(0.199)
-      expect(tries()).toBe(1)
-      await advance(0.001)
-      expect(tries()).toBe(2)
-      await advance(0.799)
-      expect(tries()).toBe(2)
-      expect(ended.answered()).toBeUndefined()
-      await advance(0.001)
-      expect(tries()).toBe(3)
-      expect(ended.answered()).toMatchObject({ outcome: OUTCOME[end] })
-      expect(faults(ended)).toEqual([])
-      expect(ended.kept()).toEqual([])
-    },
-  )
 })
 
 describe('a store that does not record the end of a run', () => {
@@ -192,14 +151,6 @@ describe('a store that does not record the end of a run', () => {
     },
   )
 
-  test('is not tried again once it breaks the contract, and that is the cause', async () => {
-    const replies = [refused, async () => 1]
-    const ended = await beginEnding('complete', () => (replies.shift() ?? refused)())
-    await advance(ALL_TRIES)
-    expect(ended.called()).toEqual(['claim', 'complete', 'complete'])
-    expect(faults(ended)).toMatchObject([{ code: 'not_recorded', cause: { code: 'store_misbehaved' } }])
-  })
-
   test('because another delivery has claimed the event is reported as a possible second run, and not tried again', async () => {
     const ended = await beginEnding('complete', async () => false)
     expect(await ended.answer).toEqual({ outcome: 'handled' })
@@ -214,21 +165,6 @@ describe('a store that does not record the end of a run', () => {
     expect(faults(ended)[0]).not.toHaveProperty('cause')
   })
 
-  test('because another delivery has the event already has nothing to release: no fault', async () => {
-    const ended = await beginEnding('release', async () => false)
-    expect(await ended.answer).toMatchObject({ outcome: 'failed' })
-    await advance(ALL_TRIES)
-    expect(ended.called()).toEqual(['claim', 'release'])
-    expect(faults(ended)).toEqual([])
-  })
-
-  test('keeps the cause that it gave last', async () => {
-    const replies = [throwing, throwing, throwing, throwing]
-    const ended = await beginEnding('complete', () => (replies.shift() ?? refused)())
-    await advance(ALL_TRIES)
-    expect(faults(ended)[0]?.cause).toMatchObject({ cause: REFUSED })
-  })
-
   test.each([
     ['at once', 1],
     ['after the answer', 3],
@@ -239,4 +175,53 @@ describe('a store that does not record the end of a run', () => {
     expect(ended.called()).toHaveLength(1 + failures + 1)
     expect(faults(ended)[0]?.cause).toMatchObject({ code: 'store_misbehaved' })
   })
+})
+
+const replies = fc.record({
+  after: fc.integer({ min: 0, max: 1_999 }),
+  answer: fc.constantFrom('true', 'true', 'false', 'reject'),
+})
+
+test('there is one store call at a time for a delivery, whatever the store takes and answers', {
+  tags: ['slow'],
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(replies, { minLength: 1, maxLength: 40, size: 'max' }),
+      fc.integer({ min: 100, max: 9_000 }),
+      fc.integer({ min: 0, max: 30_000 }),
+      fc.constantFrom('complete', 'release'),
+      async (script, leaseMs, endsAtMs, end) => {
+        let underWay = 0
+        let most = 0
+        let next = 0
+        const answer = async (): Promise<boolean> => {
+          underWay += 1
+          most = Math.max(most, underWay)
+          const { after, answer } = script[next++ % script.length] as (typeof script)[number]
+          await sleep(after / 1000)
+          underWay -= 1
+          if (answer === 'reject') throw REFUSED
+          return answer === 'true'
+        }
+        const held = await begin(
+          { renew: answer, complete: answer, release: answer },
+          { leaseSeconds: leaseMs / 1000 },
+        )
+        await advance(endsAtMs / 1000)
+        if (end === 'complete') held.work.resolve(undefined)
+        else held.work.reject(BOOM)
+        await advance(15)
+        expect(held.answered()).toMatchObject({ outcome: end === 'complete' ? 'handled' : 'failed' })
+        await advance(ALL_TRIES)
+
+        expect(most).toBe(1)
+        expect(underWay).toBe(0)
+        // After the handler has settled, nothing is renewed: renewals come first, then the ends.
+        expect(held.called().join(' ')).toMatch(new RegExp(`^claim (renew )*(${end} ?){1,7}$`))
+        expect(vi.getTimerCount()).toBe(0)
+      },
+    ),
+    { numRuns: 200 },
+  )
 })

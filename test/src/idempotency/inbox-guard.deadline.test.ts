@@ -1,11 +1,11 @@
-import { type HandlerContext, RetryLater } from 'tix-webhooks'
+import type { HandlerContext } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { orderCreated, sign } from '../../support/deliveries.js'
+import { orderCreated } from '../../support/deliveries.js'
 import { ALL_WELL, honestInbox, type Ledger } from '../../support/honest-inbox.js'
 import { deferred, watch } from '../../support/promises.js'
 import { SOON } from '../../support/retry-after.js'
 import { receivingWith, scriptedInbox } from '../../support/scripted-inbox.js'
-import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
+import { advance, useVirtualTime } from '../../support/virtual-time.js'
 
 useVirtualTime()
 
@@ -45,19 +45,6 @@ describe('a transaction that is not open by the deadline', () => {
     expect(reports).toHaveLength(1)
   })
 
-  test('and fails after it changes nothing, and is reported once', async () => {
-    const { inbox } = scriptedInbox(async () => {
-      await sleep(11)
-      throw new Error('connect ETIMEDOUT')
-    })
-    const { send, reports, records } = receivingWith(inbox, { on: { 'order.created': () => {} } })
-    const outcome = send(orderCreated())
-    await advance(12)
-    expect(await outcome).toMatchObject(UNAVAILABLE)
-    expect(reports).toHaveLength(1)
-    expect(records).toHaveLength(1)
-  })
-
   test('because the event loop was blocked is rolled back, and no handler runs', async () => {
     const { inbox, ends } = scriptedInbox((_, work) => {
       blockFor(11)
@@ -68,20 +55,6 @@ describe('a transaction that is not open by the deadline', () => {
     expect(await send(orderCreated())).toMatchObject(UNAVAILABLE)
     expect(handler).not.toHaveBeenCalled()
     expect(ends).toEqual([{ rejected: expect.objectContaining({ code: 'store_unavailable' }) }])
-  })
-
-  test('though it was open just before the event loop was blocked has its handler’s end committed', async () => {
-    const { inbox, ends } = scriptedInbox(async (_, work) => {
-      const working = work({})
-      blockFor(11)
-      await working
-      return { status: 'handled' }
-    })
-    const handler = vi.fn()
-    const { send } = receivingWith(inbox, { on: { 'order.created': handler } })
-    expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
-    expect(handler).toHaveBeenCalledOnce()
-    expect(ends).toEqual(['resolved'])
   })
 })
 
@@ -124,53 +97,6 @@ describe('a handler that is slower than the deadline', () => {
     expect(reports.map(({ error }) => error.code)).toEqual(['timed_out'])
   })
 
-  test('and then cannot commit is reported, and the retry runs', async () => {
-    const { work, send, effects, reports } = slow({ ...ALL_WELL, commit: 'refused' })
-    const order = orderCreated()
-    const first = send(order)
-    await advance(10)
-    await first
-    work.resolve()
-    await advance(0)
-    expect(effects).toEqual([])
-    expect(reports).toMatchObject([
-      { error: { code: 'timed_out' } },
-      { error: { code: 'store_unavailable', cause: { message: 'could not serialize access' } } },
-    ])
-    expect(await send(order)).toEqual({ outcome: 'handled' })
-    expect(effects).toEqual(['tickets'])
-  })
-
-  test.each([
-    ['an error is rolled back and reported', new Error('too late'), ['timed_out', undefined]],
-    ['RetryLater is rolled back and not reported', new RetryLater({ afterSeconds: 9 }), ['timed_out']],
-  ])('and then fails: %s', async (_, error, codes) => {
-    const { work, send, effects, records, reports } = slow()
-    const first = send(orderCreated())
-    await advance(10)
-    await first
-    work.reject(error)
-    await advance(0)
-    expect(effects).toEqual([])
-    expect(reports.map((report) => report.error.code)).toEqual(codes)
-    expect(records).toHaveLength(1)
-  })
-
-  test('is handed to waitUntil with its commit', async () => {
-    const { work, receiver, effects } = slow({ ...ALL_WELL, commitTakes: 3 })
-    const kept: Promise<unknown>[] = []
-    const waitUntil = (promise: Promise<unknown>) => kept.push(promise)
-    const outcome = receiver.receive({ ...(await sign(orderCreated())), request: null, waitUntil })
-    await advance(10)
-    await outcome
-    // The first is the delivery itself.
-    expect(kept).toHaveLength(2)
-    work.resolve()
-    await advance(3)
-    expect(await kept[1]).toEqual({ outcome: 'handled' })
-    expect(effects).toEqual(['tickets'])
-  })
-
   test('is given up after maxRunSeconds: its signal aborts, a drain goes on, and what it wrote is rolled back', async () => {
     let signal: AbortSignal | undefined
     const work = deferred()
@@ -207,15 +133,6 @@ describe('a handler that is slower than the deadline', () => {
     expect(await receivingWith(inbox, { on: { 'order.created': () => {} } }).send(order)).toEqual({
       outcome: 'handled',
     })
-  })
-
-  test('is timed_out when it is given up, where that comes first', async () => {
-    const { send, work } = slow(ALL_WELL, { maxRunSeconds: 4 })
-    const outcome = send(orderCreated())
-    await advance(4)
-    expect(await outcome).toMatchObject({ outcome: 'timed_out', code: 'given_up' })
-    work.resolve()
-    await advance(0)
   })
 })
 

@@ -32,13 +32,6 @@ describe('an inbox that opens no transaction', () => {
     expect(handler).not.toHaveBeenCalled()
   })
 
-  test('and gives its own reason has that passed on', async () => {
-    const missing = new StoreError('store_unavailable', 'The table is missing: call inbox.migrate().')
-    const { inbox } = scriptedInbox(() => Promise.reject(missing))
-    const { send } = receivingWith(inbox, { on: { 'order.created': () => {} } })
-    expect((await send(orderCreated())).error).toBe(missing)
-  })
-
   test.each([
     undefined,
     null,
@@ -192,8 +185,6 @@ describe('of a handler that has not returned by the deadline, the inbox', () => 
   test.each<[what: string, hint: unknown, message: RegExp]>([
     ['may say what holds it up', () => 'The pool is full.', /timeoutSeconds.* The pool is full\.$/],
     ['may know nothing', () => undefined, /waits longer\.$/],
-    ['may fail to say anything', throwing, /waits longer\.$/],
-    ['need not say anything', undefined, /waits longer\.$/],
     ['may say what cannot be text', () => Symbol('full'), /waits longer\.$/],
     ['may promise to say it', () => Promise.reject(new Error('unheard')), /waits longer\.$/],
   ])('%s', async (_, hint, message) => {

@@ -1,118 +1,23 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { answerTo, Discard, type HandlerContext, type Inbox, RetryLater } from 'tix-webhooks'
+import { answerTo, type HandlerContext, type Inbox } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
-import { lifecycleEvent, orderCreated } from '../../support/deliveries.js'
-import { honestInbox, type Ledger } from '../../support/honest-inbox.js'
-import { deferred } from '../../support/promises.js'
-import { receivingWith, scriptedInbox } from '../../support/scripted-inbox.js'
-import { advance, useVirtualTime } from '../../support/virtual-time.js'
+import { orderCreated, sign } from '../../support/deliveries.js'
+import { BOOM } from '../../support/delivering.js'
+import { ALL_WELL, honestInbox, type Ledger } from '../../support/honest-inbox.js'
+import { watch } from '../../support/promises.js'
+import { SOON } from '../../support/retry-after.js'
+import {
+  hangingAfterWork,
+  type OnceScript,
+  receivingWith,
+  scriptedInbox,
+} from '../../support/scripted-inbox.js'
+import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
 
 useVirtualTime()
 
 type Context = HandlerContext<unknown, Ledger>
-
-const BOOM = new Error('boom')
 const WEEK_MS = 604_800_000
-
-describe('with an inbox, a delivery', () => {
-  test('is handled when what it wrote is committed, and its next one is a duplicate that opens nothing', async () => {
-    const { inbox, effects } = honestInbox()
-    const handler = vi.fn((_: unknown, ctx: Context) => ctx.tx.write('tickets'))
-    const { send, records, reports } = receivingWith(inbox, { on: { 'order.created': handler } })
-    const order = orderCreated({ id: 'ord_1' })
-
-    expect(await send(order)).toEqual({ outcome: 'handled' })
-    expect(effects).toEqual(['tickets'])
-    expect(await send(order)).toEqual({ outcome: 'duplicate' })
-    expect(effects).toEqual(['tickets'])
-    expect(handler).toHaveBeenCalledOnce()
-    expect(records).toMatchObject([
-      { outcome: 'handled', status: 200, kind: 'order.created', key: 'test/order.created/ord_1' },
-      { outcome: 'duplicate', status: 200, kind: 'order.created', key: 'test/order.created/ord_1' },
-    ])
-    for (const record of records) expect(record).not.toHaveProperty('attempt')
-    expect(reports).toEqual([])
-  })
-
-  test('is in_flight while another one of its event is in a transaction: retry in 5 s', async () => {
-    const { inbox, effects } = honestInbox()
-    const work = deferred()
-    const { send } = receivingWith(inbox, {
-      on: {
-        'order.created': async (_, { tx }) => {
-          await work.promise
-          tx.write('tickets')
-        },
-      },
-    })
-    const order = orderCreated()
-    const first = send(order)
-    await advance(0)
-    const second = await send(order)
-    expect(second).toEqual({ outcome: 'in_flight', code: 'in_flight', retryAfterSeconds: 5 })
-    expect(answerTo(second)).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
-    work.resolve()
-    expect(await first).toEqual({ outcome: 'handled' })
-    expect(await send(order)).toEqual({ outcome: 'duplicate' })
-    expect(effects).toEqual(['tickets'])
-  })
-
-  test('is discarded: nothing that it wrote is kept, and it never runs again', async () => {
-    const { inbox, effects } = honestInbox()
-    const discard = new Discard('free tickets')
-    const handler = vi.fn((_: unknown, { tx }: Context) => {
-      tx.write('tickets')
-      throw discard
-    })
-    const { send, reports, records } = receivingWith(inbox, { on: { 'order.created': handler } })
-    const order = orderCreated()
-    expect(await send(order)).toEqual({ outcome: 'discarded', error: discard })
-    expect(await send(order)).toEqual({ outcome: 'duplicate' })
-    expect(effects).toEqual([])
-    expect(handler).toHaveBeenCalledOnce()
-    expect(reports).toEqual([])
-    expect(records).toMatchObject([{ outcome: 'discarded', status: 200, error: discard }, {}])
-  })
-
-  test.each([
-    ['failed', BOOM, { outcome: 'failed', code: 'handler_failed', error: BOOM }, 500, 1],
-    [
-      'retry_later',
-      new RetryLater({ afterSeconds: 77 }),
-      { outcome: 'retry_later', code: 'retry_later', retryAfterSeconds: 77 },
-      503,
-      0,
-    ],
-  ])(
-    'has %s: the transaction ends with the very error, and the retry runs',
-    async (_, thrown, outcome, status, reported) => {
-      const { inbox: honest, effects } = honestInbox()
-      const { inbox, ends } = scriptedInbox((request, work) => honest.once(request, work))
-      let fails = true
-      const { send, reports, records } = receivingWith(inbox as Inbox<Ledger>, {
-        on: {
-          'order.created': async (_, { tx }) => {
-            tx.write('tickets')
-            await null
-            if (fails) throw thrown
-          },
-        },
-      })
-      const order = orderCreated()
-      const first = await send(order)
-      expect(first).toMatchObject(outcome)
-      expect(answerTo(first).status).toBe(status)
-      expect(effects).toEqual([])
-      expect((ends[0] as { rejected: unknown }).rejected).toBe(thrown)
-      expect(reports).toHaveLength(reported)
-
-      fails = false
-      expect(await send(order)).toEqual({ outcome: 'handled' })
-      expect(effects).toEqual(['tickets'])
-      expect(records).toHaveLength(2)
-    },
-  )
-})
 
 describe('the handler', () => {
   test('gets the very transaction, its key, and no attempt', async () => {
@@ -180,28 +85,123 @@ describe('the handler', () => {
     await request.run('request 1', () => send(orderCreated()))
     expect(seen).toEqual(['tx 1', 'request 1', 'tx 1', 'request 1'])
   })
-
-  test('of last resort runs in a transaction as well', async () => {
-    const { inbox, effects } = honestInbox()
-    const { send } = receivingWith(inbox, { onUnhandled: (event, { tx }) => tx.write(event.type) })
-    expect(await send(lifecycleEvent('venue.moved'))).toEqual({ outcome: 'handled' })
-    expect(await send(lifecycleEvent('venue.moved'))).toEqual({ outcome: 'duplicate' })
-    expect(effects).toEqual(['venue.moved'])
-  })
-})
-
-test('two endpoints on one inbox do not suppress each other’s events', async () => {
-  const { inbox, effects } = honestInbox()
-  const order = orderCreated()
-  for (const namespace of ['orders', 'mail']) {
-    const on = { 'order.created': (_: unknown, { tx }: Context) => tx.write(namespace) }
-    const { send } = receivingWith(inbox, { namespace, on })
-    expect(await send(order)).toEqual({ outcome: 'handled' })
-  }
-  expect(effects).toEqual(['orders', 'mail'])
 })
 
 /** Some turns of the microtask queue. */
 async function someTurns(): Promise<void> {
   for (let i = 0; i < 5; i++) await null
 }
+
+const UNAVAILABLE = { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: SOON }
+
+describe('a commit that takes its time', () => {
+  test('is waited for until the deadline: then it is unavailable, not 200, and goes on', async () => {
+    const { inbox, effects } = honestInbox({ fates: [{ ...ALL_WELL, commitTakes: 15 }] })
+    const { receiver, send, records, reports } = receivingWith(inbox, {
+      on: { 'order.created': (_, { tx }) => tx.write('tickets') },
+    })
+    const kept: Promise<unknown>[] = []
+    const waitUntil = (promise: Promise<unknown>) => kept.push(promise)
+    const order = orderCreated()
+    const outcome = receiver.receive({ ...(await sign(order)), request: null, waitUntil })
+    await advance(9.9)
+    expect(records).toEqual([])
+    await advance(0.1)
+    expect(await outcome).toMatchObject({
+      ...UNAVAILABLE,
+      error: { message: expect.stringMatching(/not confirmed the commit/) },
+    })
+    // The first is the delivery itself.
+    expect(kept).toHaveLength(2)
+    expect(records).toMatchObject([{ outcome: 'unavailable', status: 503, code: 'store_unavailable' }])
+
+    await advance(5)
+    expect(await kept[1]).toEqual({ outcome: 'handled' })
+    expect(effects).toEqual(['tickets'])
+    expect(await send(order)).toEqual({ outcome: 'duplicate' })
+    expect(reports).toHaveLength(1)
+  })
+
+  test('and never ends holds a drain for 30 s from the handler’s return, no longer', async () => {
+    const { inbox } = scriptedInbox(hangingAfterWork)
+    const { send, receiver, reports } = receivingWith(inbox, { on: { 'order.created': () => sleep(2) } })
+    const outcome = send(orderCreated())
+    await advance(10)
+    expect(await outcome).toMatchObject(UNAVAILABLE)
+    const drain = receiver.drain()
+    const drained = watch(drain)
+    await advance(21.9)
+    expect(drained.isResolved).toBe(false)
+    await advance(0.1)
+    await drain
+    for (const { error } of reports) expect(error.code).toBe('store_unavailable')
+  })
+})
+
+const fails = async (): Promise<never> => {
+  throw BOOM
+}
+
+describe('an inbox that breaks its contract', () => {
+  test.each<[how: string, once: OnceScript]>([
+    [
+      'one after the other',
+      async (_, work) => {
+        await work(1)
+        await work(2)
+        return { status: 'handled' }
+      },
+    ],
+    [
+      'at once',
+      async (_, work) => {
+        await Promise.all([work(1), work(2)])
+        return { status: 'handled' }
+      },
+    ],
+    [
+      'again after it failed',
+      async (_, work) => {
+        await work(1).catch(() => work(2))
+        return { status: 'handled' }
+      },
+    ],
+  ])(
+    'and calls its work twice, %s, runs the handler once, is never 200 and leaves nothing open',
+    async (_, once) => {
+      const { inbox, ends } = scriptedInbox(once)
+      const handler = vi.fn(how(_))
+      const { send, receiver } = receivingWith(inbox, { on: { 'order.created': handler } })
+      const outcome = send(orderCreated())
+      await advance(40)
+      expect(handler).toHaveBeenCalledOnce()
+      expect(answerTo(await outcome).status).not.toBe(200)
+      expect(ends).toHaveLength(2)
+      expect(ends).not.toContain('open')
+      await receiver.drain()
+    },
+  )
+
+  function how(name: string): () => unknown {
+    return name === 'again after it failed' ? fails : () => {}
+  }
+})
+
+test('an inbox that does not wait for its work misbehaves, and the error of the handler is not left unhandled', async () => {
+  const unhandled = vi.fn()
+  process.on('unhandledRejection', unhandled)
+  const inbox: Inbox<unknown> = {
+    once: async (_, work) => {
+      void work(undefined)
+      await sleep(1)
+      return { status: 'handled' }
+    },
+  }
+  const { send } = receivingWith(inbox, { on: { 'order.created': fails } })
+  const outcome = send(orderCreated())
+  await advance(1)
+  expect(await outcome).toMatchObject({ code: 'store_misbehaved' })
+  await advance(1)
+  process.off('unhandledRejection', unhandled)
+  expect(unhandled).not.toHaveBeenCalled()
+})

@@ -43,19 +43,6 @@ describe('a claim that is too slow', () => {
     await advance(2)
   })
 
-  test('because the store blocks the event loop before it hangs is given up at the deadline all the same', async () => {
-    const claim = () => {
-      jump(0.9)
-      return never()
-    }
-    const { answered } = await begin({ claim }, { timeoutSeconds: 1 })
-    await advance(0.099)
-    expect(answered()).toBeUndefined()
-    await advance(0.001)
-    expect(answered()).toMatchObject({ code: 'store_unavailable' })
-    await advance(2)
-  })
-
   test.each([
     ['soon after', 0.5],
     ['long after', 3_600],
@@ -81,28 +68,9 @@ describe('a claim that is too slow', () => {
     expect(called().slice(1)).toEqual(released)
     await receiver.drain()
   })
-
-  test('and rejects later may have been granted', async () => {
-    const { called, reply } = await tooSlow()
-    reply.reject(REFUSED)
-    await advance(0)
-    expect(called()).toEqual(['claim', 'release'])
-  })
 })
 
 describe('a drain', () => {
-  test('waits until a claim that was granted too late is released', async () => {
-    const release = deferred<boolean>()
-    const { reply, drain } = await tooSlow({ release: () => release.promise })
-    const drained = drain()
-    reply.resolve(GRANTED)
-    await advance(1)
-    expect(drained.isResolved).toBe(false)
-    release.resolve(true)
-    await advance(0)
-    expect(drained.isResolved).toBe(true)
-  })
-
   test('waits for 2 s more, no longer, for a claim that still hangs', async () => {
     const { drain } = await tooSlow()
     const drained = drain()
@@ -231,18 +199,6 @@ test.each([
   released.resolve(true)
   await advance(0)
   expect(drained.isResolved).toBe(true)
-})
-
-test('a grant that comes at once, from a store that blocked the process until its lease was over, is given back', async () => {
-  const claim = () => {
-    jump(1)
-    return GRANTED
-  }
-  const { calls, lease, handler, answer } = await begin({ claim }, { leaseSeconds: 0.5 })
-  expect(await answer).toMatchObject({ outcome: 'unavailable', code: 'store_unavailable' })
-  expect(handler).not.toHaveBeenCalled()
-  await advance(0)
-  expect(calls.slice(1)).toEqual([['release', lease()]])
 })
 
 type Late = ReturnType<typeof deferred<unknown>>

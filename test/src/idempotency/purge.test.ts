@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createPurger } from '../../../src/idempotency/purge.js'
-import { deferred } from '../../support/promises.js'
+import { notRefusedLimits } from '../../support/invalid-inputs.js'
+import { deferred, throws } from '../../support/promises.js'
 import { advance } from '../../support/virtual-time.js'
 
 beforeEach(() => {
@@ -43,19 +44,6 @@ describe('a background purge', () => {
     expect(purge).toHaveBeenCalledTimes(2)
     await advance(600)
     expect(purge).toHaveBeenCalledTimes(12)
-  })
-
-  test('starts only once, however many deliveries there are', async () => {
-    const purge = purging()
-    const purger = createPurger(purge, 60)
-    for (let i = 0; i < 5; i++) purger.start()
-    expect(vi.getTimerCount()).toBe(1)
-    await advance(30)
-    purger.start()
-    await advance(30)
-    expect(purge).toHaveBeenCalledTimes(1)
-    purger.start()
-    expect(vi.getTimerCount()).toBe(1)
   })
 
   test('goes on batch by batch until one is not full, each of the default size, and others get a turn in between', async () => {
@@ -116,104 +104,32 @@ describe('a background purge', () => {
     expect(console.warn).toHaveBeenCalledTimes(2)
   })
 
-  test.each([
-    [
-      'throws at once',
-      () => {
-        throw DOWN
-      },
-      'ECONNREFUSED',
-    ],
-    ['rejects with nothing', () => Promise.reject(undefined), 'undefined'],
-    ['rejects with text', () => Promise.reject('the disk is full'), 'the disk is full'],
-  ])('of a purge that %s goes on all the same', async (_, fails, warning) => {
-    const purge = vi.fn(fails as () => Promise<number>)
-    createPurger(purge, 60).start()
-    await advance(180)
-    expect(purge).toHaveBeenCalledTimes(3)
-    expect(console.warn).toHaveBeenCalledTimes(1)
-    expect(console.warn).toHaveBeenCalledWith(expect.stringContaining(warning))
-  })
-
   test('that fails goes on all the same if the console is one that throws', async () => {
-    vi.mocked(console.warn).mockImplementation(() => {
-      throw new Error('no warnings here')
-    })
+    vi.mocked(console.warn).mockImplementation(throws(new Error('no warnings here')))
     const purge = purging(DOWN)
     createPurger(purge, 60).start()
     await advance(120)
     expect(purge).toHaveBeenCalledTimes(2)
   })
-
-  test('is not there without seconds', async () => {
-    const purge = purging()
-    const purger = createPurger(purge)
-    purger.start()
-    expect(vi.getTimerCount()).toBe(0)
-  })
-
-  test('does nothing before its start, not even a timer', () => {
-    createPurger(purging(), 1)
-    expect(vi.getTimerCount()).toBe(0)
-  })
 })
 
-describe('purgeEverySeconds', () => {
-  test.each([0.001, 1, 3_600, 2_147_483])('can be %d', (seconds) => {
-    expect(() => createPurger(purging(), seconds)).not.toThrow()
-  })
-
-  // A timer of more than some 24.8 days fires at once.
-  test.each([
-    [0, '0'],
-    [-1, '-1'],
-    [2_147_484, '2147484'],
-    [Number.NaN, 'NaN'],
-    [Number.POSITIVE_INFINITY, 'Infinity'],
-    ['60', '"60"'],
-    [null, 'null'],
-    [true, 'a boolean'],
-  ])('cannot be %j', (seconds, shown) => {
-    const make = (): unknown => createPurger(purging(), seconds as number)
-    expect(make).toThrow(
-      new TypeError(
-        `purgeEverySeconds must be a number of seconds above 0 and at most 2147483, not ${shown}.`,
-      ),
-    )
-    expect(make).toThrow(TypeError)
-  })
+// A timer of more than some 24.8 days fires at once.
+test.each([
+  [0, '0'],
+  [2_147_484, '2147484'],
+  [Number.NaN, 'NaN'],
+  ['60', '"60"'],
+])('purgeEverySeconds cannot be %j', (seconds, shown) => {
+  expect(() => createPurger(purging(), seconds as number)).toThrow(
+    new TypeError(`purgeEverySeconds must be a number of seconds above 0 and at most 2147483, not ${shown}.`),
+  )
 })
 
-describe('the limit of a purge', () => {
-  const purgeWith = (limit: unknown) => {
-    const deleteExpired = vi.fn(async (most: number) => most)
-    return { deleteExpired, purged: createPurger(deleteExpired).purge({ limit: limit as number }) }
+test('the limit of a purge is 1,000 by default', async () => {
+  const purger = createPurger(async (limit) => limit)
+  for (const options of [undefined, {}, { limit: undefined }]) {
+    expect(await purger.purge(options as object)).toBe(DEFAULT_LIMIT)
   }
-
-  test.each([1, 1_000, Number.MAX_SAFE_INTEGER])('can be %d', async (limit) => {
-    const { deleteExpired, purged } = purgeWith(limit)
-    expect(await purged).toBe(limit)
-    expect(deleteExpired.mock.calls).toEqual([[limit]])
-  })
-
-  test.each([[{}], [undefined], [{ limit: undefined }]])('is 1,000 for %j', async (options) => {
-    expect(await createPurger(async (limit) => limit).purge(options as object)).toBe(DEFAULT_LIMIT)
-  })
-
-  test.each([
-    [0, '0'],
-    [-1, '-1'],
-    [1.5, '1.5'],
-    [Number.NaN, 'NaN'],
-    [Number.POSITIVE_INFINITY, 'Infinity'],
-    [2 ** 53, '9007199254740992'],
-    ['10', '"10"'],
-    [null, 'null'],
-  ])('cannot be %j', async (limit, shown) => {
-    const { deleteExpired, purged } = purgeWith(limit)
-    await expect(purged).rejects.toThrow(
-      new TypeError(`limit must be a whole number of at least 1, not ${shown}.`),
-    )
-    expect(deleteExpired).not.toHaveBeenCalled()
-  })
+  expect(await purger.purge({ limit: Number.MAX_SAFE_INTEGER })).toBe(Number.MAX_SAFE_INTEGER)
+  expect(await notRefusedLimits(purger)).toEqual([])
 })

@@ -1,6 +1,8 @@
-import type { HandlerContext } from 'tix-webhooks'
-import { describe, expect, test } from 'vitest'
-import { orderCreated, sign } from '../../support/deliveries.js'
+import type { DeliveryContext, DeliveryRecord, HandlerContext } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/fetch'
+import { describe, expect, test, vi } from 'vitest'
+import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
+import { requestOf } from '../../support/fetching.js'
 import { receiving } from '../../support/receiving.js'
 
 /** The context of a handler. */
@@ -10,14 +12,6 @@ async function contextOfHandler(): Promise<HandlerContext<unknown, undefined>> {
   await send(orderCreated())
   return contexts[0] as HandlerContext<unknown, undefined>
 }
-
-test('a context has the bytes that were received, and no copy of them', async () => {
-  const contexts: HandlerContext[] = []
-  const { receiver } = receiving({ on: { 'order.created': (_, ctx) => void contexts.push(ctx) } })
-  const delivery = await sign(orderCreated())
-  await receiver.receive({ ...delivery, request: null })
-  expect(contexts[0]?.rawBody).toBe(delivery.body)
-})
 
 describe('the signal of a context', () => {
   test('is the same one each time, and wherever the context is wrapped or inherited from', async () => {
@@ -55,4 +49,30 @@ describe('the signal of a context', () => {
     )
     expect('signal' in ctx).toBe(true)
   })
+})
+
+test('onDelivery gets the request, also of a delivery that is refused', async () => {
+  const seen: [DeliveryRecord['outcome'], unknown][] = []
+  const onDelivery = ({ outcome }: DeliveryRecord, { request }: DeliveryContext) =>
+    seen.push([outcome, request])
+  const { receiver, send } = receiving({ onDelivery, on: { 'order.created': () => {} } })
+  const [first, second] = [{ id: 'req_1' }, { id: 'req_2' }]
+  await send(orderCreated(), { request: first })
+  await receiver.receive({ header: undefined, body: new Uint8Array(), request: second })
+  expect(seen).toEqual([
+    ['handled', first],
+    ['malformed', second],
+  ])
+})
+
+test('a handler of fetch gets what the platform passed beside the request', async () => {
+  const seen = vi.fn()
+  const hooks = tixWebhooks({
+    secret: SECRET,
+    on: { 'order.created': (_, { platform, request }) => seen(platform, request) },
+  })
+  const request = requestOf(await sign(orderCreated()))
+  const platform = { env: { DB: 'bindings' } }
+  expect((await hooks(request, platform)).status).toBe(200)
+  expect(seen).toHaveBeenCalledWith(platform, request)
 })

@@ -35,11 +35,9 @@ describe('the most specific handler runs', () => {
   test.each<[string[], string, string | undefined]>([
     [['order.created'], 'order.created', 'order.created'],
     [['event.*'], 'event.published', 'event.*'],
-    [['event.*', 'event.published'], 'event.published', 'event.published'],
     [['event.published', 'event.*'], 'event.published', 'event.published'],
     [['event.published', 'event.*'], 'event.cancelled', 'event.*'],
     [['order.*'], 'order.created', 'order.*'],
-    [['order.created'], 'event.published', undefined],
     [['order.*'], 'event.published', undefined],
   ])('of %j, for %s: %s', (keys, kind, expected) => {
     expect(found(keys, kind)).toBe(expected)
@@ -49,11 +47,9 @@ describe('the most specific handler runs', () => {
   test.each<[string[], string, string | undefined]>([
     [['event.*', 'event.venue.*', 'event.venue.changed'], 'event.venue.changed', 'event.venue.changed'],
     [['event.*', 'event.venue.*'], 'event.venue.changed', 'event.venue.*'],
-    [['event.*'], 'event.venue.changed', 'event.*'],
     [['event.*', 'event.venue.*', 'event.venue.door.*'], 'event.venue.door.moved', 'event.venue.door.*'],
     [['event.*', 'event.venue.*'], 'event.venue.door.moved', 'event.venue.*'],
     [['event.venue.*'], 'event.published', undefined],
-    [['order.*', 'order.refunded'], 'order.refunded', 'order.refunded'],
     [['order.*'], 'order.refunded', 'order.*'],
     [['heartbeat'], 'heartbeat', 'heartbeat'],
   ])('of %j with more kinds by schemas, for %s: %s', (keys, kind, expected) => {
@@ -61,27 +57,20 @@ describe('the most specific handler runs', () => {
   })
 })
 
-describe('a kind that is not listed goes to onUnhandled, or nowhere', () => {
-  test.each([
-    'event.archived',
-    'event.venue.changed',
-    'event',
-    'event.',
-    'event.*',
-    'event.published.',
-    'Event.Published',
-    'order.refunded',
-    'constructor',
-    '__proto__',
-    'toString',
-    'hasOwnProperty',
-    '*',
-    '',
-  ])('"%s"', (kind) => {
-    const keys = ['order.created', 'order.*', 'event.published', 'event.*']
-    expect(found(keys, kind)).toBeUndefined()
-    expect(found(keys, kind, { fallback: true })).toBe('onUnhandled')
-  })
+test.each([
+  'event.archived',
+  'event.venue.changed',
+  'event',
+  'event.*',
+  'Event.Published',
+  'constructor',
+  '__proto__',
+  '*',
+  '',
+])('a kind that is not listed goes to onUnhandled, or nowhere: "%s"', (kind) => {
+  const keys = ['order.created', 'order.*', 'event.published', 'event.*']
+  expect(found(keys, kind)).toBeUndefined()
+  expect(found(keys, kind, { fallback: true })).toBe('onUnhandled')
 })
 
 test('what is done to `on` later changes nothing', () => {
@@ -91,39 +80,26 @@ test('what is done to `on` later changes nothing', () => {
   expect(call(lookup('order.created'))).toBe('first')
 })
 
-describe('a key that no delivery could reach is a TypeError that says what to do', () => {
-  test.each([
-    'order.create',
-    'order.creatd',
-    'Order.created',
-    ' order.created',
-    'order.refunded',
-    'orders.*',
-    'order*',
-    'event.publish.*',
-    'order.created.*',
-    '.*',
-    'constructor',
-    'event.venue.*',
-  ])('"%s"', (key) => {
-    const make = () => handlerLookup({ [key]: handler(key) }, undefined, {})
-    expect(make).toThrow(TypeError)
-    expect(make).toThrow(`on["${key}"] is not a kind that the service sends, nor a group of them.`)
-    expect(make).toThrow(/There are order\.created, event\.published, .*order\.\*, event\.\*/)
-    expect(make).toThrow(`give it a schema: schemas: { '${key}': unchecked<Data>() }`)
-    expect(make).toThrow(/for all others there is onUnhandled/)
-  })
+test.each([
+  'order.create',
+  'Order.created',
+  'order.refunded',
+  'orders.*',
+  'order.created.*',
+  'constructor',
+  '__proto__',
+])('a key that no delivery could reach is a TypeError that says what to do: "%s"', (key) => {
+  const make = () => handlerLookup({ [key]: handler(key) }, undefined, {})
+  expect(make).toThrow(TypeError)
+  expect(make).toThrow(`on["${key}"] is not a kind that the service sends, nor a group of them.`)
+  expect(make).toThrow(/There are order\.created, event\.published, .*order\.\*, event\.\*/)
+  expect(make).toThrow(`give it a schema: schemas: { '${key}': unchecked<Data>() }`)
+  expect(make).toThrow(/for all others there is onUnhandled/)
+})
 
-  test('"*", for which there is onUnhandled', () => {
-    const make = () => handlerLookup({ '*': handler('*') }, undefined, schemas)
-    expect(make).toThrow(TypeError)
-    expect(make).toThrow(/^There is no on\["\*"\]: use onUnhandled for the kinds that have no handler\./)
-  })
-
-  test('"__proto__" as a key of its own', () => {
-    const on: object = JSON.parse('{"__proto__":1}')
-    expect(() => handlerLookup(on, undefined, {})).toThrow(/on\["__proto__"\] is not a kind/)
-  })
+test('there is no "*": there is onUnhandled', () => {
+  const make = () => handlerLookup({ '*': handler('*') }, undefined, schemas)
+  expect(make).toThrow(/^There is no on\["\*"\]: use onUnhandled for the kinds that have no handler\./)
 })
 
 test('a handler, or a schema, that is undefined counts as absent', () => {
@@ -137,37 +113,21 @@ test('a handler, or a schema, that is undefined counts as absent', () => {
   )
 })
 
-describe('anything but a handler is a TypeError that names it', () => {
-  test.each<[string, unknown]>([
-    ['null', null],
-    ['a string', 'handler'],
-    ['an array', [() => {}]],
-    ['an object', { handle: () => {} }],
-  ])('%s', (type, value) => {
-    const make = () => handlerLookup({ 'event.*': value }, undefined, {})
-    expect(make).toThrow(TypeError)
-    expect(make).toThrow(`on["event.*"] must be a function (event, ctx) => …, not ${type}.`)
-  })
+test.each<[unknown, string]>([
+  [{ 'event.*': null }, 'on["event.*"] must be a function (event, ctx) => …, not null.'],
+  [{ 'event.*': [() => {}] }, 'on["event.*"] must be a function (event, ctx) => …, not an array.'],
+  [{ 'event.*': function* () {} }, 'on["event.*"] must not be a generator function'],
+  [{ 'event.*': async function* () {} }, 'on["event.*"] must not be a generator function'],
+  [undefined, 'on must be a plain object of handlers by kind, such as'],
+  [new Map([['order.created', handler('x')]]), 'on must be a plain object of handlers by kind, such as'],
+])('anything but handlers is a TypeError that names it: %o', (on, message) => {
+  const make = () => handlerLookup(on as object, undefined, {})
+  expect(make).toThrow(TypeError)
+  expect(make).toThrow(message)
+})
 
-  test.each<[string, unknown]>([
-    ['null', null],
-    ['a string', 'handler'],
-    ['an object', {}],
-  ])('onUnhandled: %s', (type, value) => {
-    const make = () => handlerLookup({}, value as AnyHandler, {})
-    expect(make).toThrow(TypeError)
-    expect(make).toThrow(`onUnhandled must be a function (event, ctx) => …, not ${type}.`)
-  })
-
-  test.each<[string, unknown]>([
-    ['undefined', undefined],
-    ['null', null],
-    ['a function', () => {}],
-    ['a string', 'order.created'],
-  ])('on: %s', (type, on) => {
-    const make = () => handlerLookup(on as object, undefined, {})
-    expect(make).toThrow(TypeError)
-    expect(make).toThrow(/^on must be a plain object of handlers by kind, such as \{ 'order\.created': /)
-    expect(make).toThrow(new RegExp(`not ${type}\\.$`))
-  })
+test('onUnhandled must be a function too', () => {
+  expect(() => handlerLookup({}, 'handler' as never, {})).toThrow(
+    'onUnhandled must be a function (event, ctx) => …, not a string.',
+  )
 })

@@ -1,5 +1,13 @@
-import type { BodyReader, Delivery, IdempotencyStore, WebhookOptions } from 'tix-webhooks'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import {
+  answerTo,
+  type BodyReader,
+  type Delivery,
+  type IdempotencyStore,
+  memoryStore,
+  RetryLater,
+  type WebhookOptions,
+} from 'tix-webhooks'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, sign } from '../../support/deliveries.js'
 import { receiving, storeWith } from '../../support/receiving.js'
 import { failingWith, scriptedInbox } from '../../support/scripted-inbox.js'
@@ -24,6 +32,10 @@ const HOSTILE: readonly [string, () => unknown][] = [
     },
   ],
   ['an error with a code that is none', () => Object.assign(new Error('hidden'), { code: Symbol('code') })],
+  [
+    'a RetryLater whose seconds throw',
+    () => Object.defineProperty(new RetryLater({ afterSeconds: 5 }), 'afterSeconds', { get: again }),
+  ],
   ['undefined', () => undefined],
 ]
 
@@ -122,16 +134,6 @@ const PLACES: readonly [place: string, outcome: string, make: (hostile: () => un
     'unavailable',
     (hostile) => ({ inbox: scriptedInbox(failingWith(hostile())).inbox as never, namespace: 'test' }),
   ],
-  [
-    'a handler in an inbox',
-    'failed',
-    (hostile) => ({
-      inbox: scriptedInbox(async (_, work) => work(undefined).then(() => ({ status: 'handled' })))
-        .inbox as never,
-      namespace: 'test',
-      on: { 'order.created': rejects(hostile) },
-    }),
-  ],
   ['isAnswered', 'handled', (hostile) => ({ delivery: { isAnswered: throws(hostile) } })],
   [
     'onError and onDelivery',
@@ -220,11 +222,58 @@ test('a default report that throws itself, because a prototype was polluted, cha
   await receiver.drain()
 })
 
-test('a default report whose logger throws changes nothing', async () => {
-  const { send, receiver } = receiving({
-    onError: undefined as never,
-    on: { 'order.created': rejects(again) },
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+test.each<[unknown, string]>([
+  [Number.NaN, '5'],
+  [undefined, '5'],
+  ['60', '5'],
+  [Number.POSITIVE_INFINITY, '86400'],
+  [-1, '1'],
+  [1.5, '2'],
+])(
+  'a RetryLater whose afterSeconds was overwritten by %s says retry-after: %s',
+  async (afterSeconds, header) => {
+    const { send } = receiving({
+      on: {
+        'order.created': () => {
+          throw Object.assign(new RetryLater({ afterSeconds: 60 }), { afterSeconds })
+        },
+      },
+    })
+    const outcome = await send(orderCreated())
+    expect(outcome.outcome).toBe('retry_later')
+    expect(answerTo(outcome).headers['retry-after']).toBe(header)
+  },
+)
+
+describe('an async function for an option that must be synchronous', () => {
+  const unheard = (): never => Promise.reject(new Error('unheard')) as never
+
+  test.each([
+    ['key', { key: unheard }, /returned a promise/],
+    ['signedContent', { signature: { signedContent: unheard } }, /returned a promise/],
+    ['now', { now: unheard }, /returned a promise/],
+    [
+      'the clock of a store',
+      { store: memoryStore({ now: unheard }), namespace: 'test' },
+      /returned a promise/,
+    ],
+    [
+      'each secret of a list',
+      { secret: () => [unheard(), unheard()] },
+      /secret function returned\[0\] must be a string or a Uint8Array, not a promise/,
+    ],
+  ])('as %s is misconfigured, and its rejection is not left unhandled', async (_, options, message) => {
+    const unhandled = vi.fn()
+    process.on('unhandledRejection', unhandled)
+    const { send, reports } = receiving({ ...options, on: { 'order.created': () => {} } } as object)
+    expect(await send(orderCreated())).toMatchObject({ outcome: 'misconfigured' })
+    expect(reports[0]?.error.message).toMatch(message)
+    await new Promise(setImmediate)
+    process.off('unhandledRejection', unhandled)
+    expect(unhandled).not.toHaveBeenCalled()
   })
-  expect(await send(orderCreated(), { log: again })).toMatchObject({ outcome: 'failed' })
-  await receiver.drain()
 })

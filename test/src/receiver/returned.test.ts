@@ -3,7 +3,7 @@ import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQue
 import { Discard, RetryLater } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
-import { honestInbox } from '../../support/honest-inbox.js'
+import { throws } from '../../support/promises.js'
 import { receiving } from '../../support/receiving.js'
 
 const fails = async (): Promise<never> => {
@@ -19,19 +19,8 @@ const kysely = new Kysely<{ orders: object }>({
 })
 const observable = { subscribe() {}, pipe() {} }
 
-/** Work that begins when it is awaited, as a query of Prisma: its fields are not real. */
-const lazy = (): PromiseLike<never> =>
-  new Proxy({} as PromiseLike<never>, {
-    get: (_, name) => (name === 'then' ? (...done: never[]) => fails().then(...done) : undefined),
-    ownKeys: () => ['then'],
-    getOwnPropertyDescriptor: () => ({ configurable: true, enumerable: true, value: undefined }),
-  })
-
 const FAILED: readonly [what: string, make: () => unknown, message: RegExp][] = [
   ['a list of promises', () => [Promise.resolve(1), fails(), fails()], /^no paper$/],
-  ['a list of thenables that begin when they are awaited', () => [lazy()], /^no paper$/],
-  ['an object of one', async () => ({ ticket: lazy() }), /^no paper$/],
-  ['lists of promises in a list', () => [[Promise.resolve(1)], [fails()]], /^no paper$/],
   ['an object of promises', () => ({ mail: fails(), lists: [[fails()]] }), /^no paper$/],
   ['a promise of a list of promises', async () => [fails()], /^no paper$/],
   [
@@ -39,7 +28,6 @@ const FAILED: readonly [what: string, make: () => unknown, message: RegExp][] = 
     () => new Response(null, { status: 500 }),
     /returned a Response with status 500: throw/,
   ],
-  ['a Response among others', async () => [new Response(), [Response.error()]], /a Response with status 0/],
   [
     'a Response that is awaited',
     () => ({ sent: Promise.resolve(Response.error()) }),
@@ -55,9 +43,6 @@ const FAILED: readonly [what: string, make: () => unknown, message: RegExp][] = 
     async () => ({ data: null, error: { message: 'no table' } }),
     /a result with an error: throw/,
   ],
-  ['one of its auth', () => ({ data: { user: null }, error: new Error('taken') }), /a result with an error/],
-  ['one among others', () => [{ data: null, error: {} }, Promise.resolve()], /a result with an error/],
-  ['a result without data', () => ({ ok: false, error: 'no' }), /a result with an error/],
   ['an error', () => new TypeError('no'), /returned an error instead of throwing it/],
   ['a RetryLater', () => new RetryLater({ afterSeconds: 5 }), /returned a RetryLater instead of throwing it/],
   ['a Discard', async () => new Discard(), /returned a Discard instead of throwing it/],
@@ -66,16 +51,12 @@ const FAILED: readonly [what: string, make: () => unknown, message: RegExp][] = 
     () => observable,
     /returned an Observable, and nothing subscribes to it: return lastValueFrom/,
   ],
-  ['one with the mark alone', () => ({ subscribe() {}, '@@observable': () => {} }), /returned an Observable/],
   ['a generator object', () => (function* () {})(), /an iterator or a generator object, and nothing runs/],
   ['an async generator object', () => (async function* () {})(), /an iterator or a generator object/],
-  ['an iterator', () => [1].values(), /an iterator or a generator object/],
   ['a function', () => () => fails(), /returned a function, and nothing calls it/],
-  ['functions in a list', async () => [() => {}], /returned a function/],
   ['a query of Kysely', () => kysely.deleteFrom('orders'), /a query or a pipeline, and nothing executes it/],
   ['a pipeline of Redis', () => new Redis({ lazyConnect: true }).pipeline().del('x'), /nothing executes it/],
   ['an Effect', () => ({ [Symbol.for('effect/Effect')]: {} }), /returned an Effect, and nothing runs it/],
-  ['an Effect of version 4', () => ({ '~effect/Effect': {} }), /returned an Effect/],
 ]
 
 const cyclic: unknown[] = []
@@ -85,7 +66,6 @@ task.done = Promise.resolve(task)
 const HANDLED: readonly [what: string, make: () => unknown][] = [
   ['null', () => null],
   ['false', () => false],
-  ['a text', () => 'failed'],
   ['promises that resolve', () => [Promise.resolve(1), [Promise.resolve(2)], { three: Promise.resolve(3) }]],
   ['a Response', () => new Response()],
   ['an answer of Lambda', () => ({ statusCode: 200 })],
@@ -105,13 +85,8 @@ const HANDLED: readonly [what: string, make: () => unknown][] = [
   ['a process that succeeded', () => Object.assign(new Error('output'), { exitCode: 0 })],
   ['a cache of promises', () => new Map([[1, new Promise(() => {})]])],
   ['an object whose promise leads back to it', () => task],
-  ['a large number', () => ({ statusCode: 5001 })],
   ['a logger', () => ({ info() {}, error() {} })],
-  ['a handle with its end', () => ({ done: Promise.resolve(), cancel() {} })],
-  ['a regular expression', () => /x/],
   ['a list with holes', () => Object.assign([], { 100000000: 1 })],
-  ['a client', () => ({ subscribe() {}, next() {} })],
-  ['a list within itself', () => cyclic],
   ['a revoked proxy', () => revoked()],
   [
     'an object whose getters throw',
@@ -130,17 +105,12 @@ function revoked(): unknown {
   return { proxy }
 }
 
-const ways: readonly [how: string, options: () => object][] = [
-  ['with a store', () => ({})],
-  ['in an inbox', () => ({ inbox: honestInbox().inbox, namespace: 'orders' })],
-]
-
-describe.each(ways)('what a handler returns, %s', (_, options) => {
+describe('what a handler returns', () => {
   test.each(FAILED)('shows that it failed or never ran: %s', async (_, make, message) => {
     const order = orderCreated()
     let runs = 0
     const on = { 'order.created': () => (runs++ === 0 ? make() : undefined) }
-    const { send, reports } = receiving({ ...options(), on })
+    const { send, reports } = receiving({ on })
     expect(await send(order)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
     expect(reports.map(({ error }) => error.message)).toEqual([expect.stringMatching(message)])
     // It runs again: nothing was recorded.
@@ -148,7 +118,7 @@ describe.each(ways)('what a handler returns, %s', (_, options) => {
   })
 
   test.each(HANDLED)('is a success: %s', async (_, make) => {
-    const { send, reports } = receiving({ ...options(), on: { 'order.created': make } })
+    const { send, reports } = receiving({ on: { 'order.created': make } })
     expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
     expect(reports).toEqual([])
   })
@@ -159,7 +129,7 @@ describe.each(ways)('what a handler returns, %s', (_, options) => {
       for (let turn = 0; turn < id; turn++) await new Promise((resolve) => setImmediate(resolve))
       done.push(id)
     }
-    const { send } = receiving({ ...options(), on: { 'order.created': () => [3, 1, 2].map(ticket) } })
+    const { send } = receiving({ on: { 'order.created': () => [3, 1, 2].map(ticket) } })
     expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
     expect(done).toEqual([1, 2, 3])
   })
@@ -172,33 +142,11 @@ describe('what a handler throws', () => {
       Object.assign(new Error('done'), { status: 200 }),
       /with status 200, and whatever is thrown is a failure. If the event was handled, return instead/,
     ],
-    [
-      'an error with statusCode 204',
-      Object.assign(new Error('done'), { statusCode: 204 }),
-      /with status 204/,
-    ],
     ['a Response', new Response(), /with status 200/],
-    [
-      'a copied Discard',
-      structuredClone(new Discard('test order')),
-      /a copy of a Discard, such as a worker thread or structuredClone makes/,
-    ],
     ['a copied RetryLater', structuredClone(new RetryLater({ afterSeconds: 1 })), /a copy of a RetryLater/],
     ['the fields of a Discard', { name: 'Discard', code: 'discarded' }, /a copy of a Discard/],
-    [
-      'the code of a RetryLater',
-      Object.assign(new Error('later'), { code: 'retry_later' }),
-      /a copy of a RetryLater/,
-    ],
-    ['a text', 'no paper', /something that is not an Error \(string\)/],
   ])('%s is a failure, and the report says what to do', async (_, thrown, message) => {
-    const { send, reports } = receiving({
-      on: {
-        'order.created': () => {
-          throw thrown
-        },
-      },
-    })
+    const { send, reports } = receiving({ on: { 'order.created': throws(thrown) } })
     expect(await send(orderCreated())).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
     expect(reports.map(({ error }) => [error.message, error.cause])).toEqual([
       [expect.stringMatching(message), thrown],

@@ -1,9 +1,11 @@
+import fc from 'fast-check'
 import {
   type HeaderValue,
   type VerifiedSignature,
   verifySignature,
   WebhookVerificationError,
 } from 'tix-webhooks'
+import { hostileHeaders, signatureHeaders } from 'tix-webhooks/testing/fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { SECRET, sign } from '../../support/deliveries.js'
 
@@ -39,8 +41,6 @@ describe('a missing header', () => {
     ['undefined', undefined],
     ['null', null],
     ['an empty string', ''],
-    ['an empty array', []],
-    ['an array of one empty string', ['']],
   ])('is %s', async (_, header) => {
     await expectRefused(header, 'header_missing', /has no x-service-signature header.*a proxy in between/)
   })
@@ -55,10 +55,8 @@ describe('a missing header', () => {
 describe('a header is taken', () => {
   test.each<[string, (v1: string) => unknown]>([
     ['in its plain form', (v1) => `t=${AT},${v1}`],
-    ['in any order', (v1) => `${v1},t=${AT}`],
     ['with blanks around its items', (v1) => ` t=${AT} ,\t ${v1}\t`],
     ['with other names, which are ignored', (v1) => `v0=x,t=${AT},v2=${HEX},${v1},k==,T=1,x=é\u0000`],
-    ['as an array of one', (v1) => [`t=${AT},${v1}`]],
     ['as an array in pieces, joined with commas', (v1) => [`t=${AT}`, v1]],
     ['with 16 v1, the last of them good', (v1) => `t=${AT},${`v1=${HEX},`.repeat(15)}${v1}`],
     ['at 4096 characters', (v1) => `t=${AT},${v1},x=`.padEnd(4096, 'x')],
@@ -84,36 +82,18 @@ describe('a malformed header, with a true signature in it, is refused for', () =
     ['no t', (v1) => v1, /has no t\./],
     ['an empty t', (v1) => `t=,${v1}`, /decimal digits alone/],
     ['a t without a value', (v1) => `t,${v1}`, /not name=value/],
-    ['a plus sign', (v1) => `t=+${AT},${v1}`, /decimal digits alone/],
     ['a minus sign', (v1) => `t=-1,${v1}`, /decimal digits alone/],
-    ['an exponent', (v1) => `t=1e9,${v1}`, /decimal digits alone/],
-    ['hexadecimal digits', (v1) => `t=0x68289263,${v1}`, /decimal digits alone/],
-    ['a decimal point', (v1) => `t=${AT}.0,${v1}`, /decimal digits alone/],
-    ['digits and more', (v1) => `t=${AT}abc,${v1}`, /decimal digits alone/],
     ['a new line after the digits', (v1) => `t=${AT}\n,${v1}`, /decimal digits alone/],
     ['digits of another script', (v1) => `t=١٧٤٧٤٩٠٥٣١,${v1}`, /decimal digits alone/],
-    ['full-width digits', (v1) => `t=１７４７４９０５３１,${v1}`, /decimal digits alone/],
-    ['a blank inside t', (v1) => `t= ${AT},${v1}`, /decimal digits alone/],
-    ['NUL in t', (v1) => `t=${AT}\u0000,${v1}`, /decimal digits alone/],
-    ['a word', (v1) => `t=NaN,${v1}`, /decimal digits alone/],
     ['t in capitals', (v1) => `T=${AT},${v1}`, /has no t\./],
     ['a no-break space before t', (v1) => `\u00a0t=${AT},${v1}`, /has no t\./],
     ['t twice', (v1) => `t=${AT},t=1,${v1}`, /more than one t/],
-    ['t twice, alike', (v1) => `t=${AT},t=${AT},${v1}`, /more than one t/],
-    ['t twice over an array', (v1) => [`t=${AT},${v1}`, `t=${AT},${v1}`], /more than one t/],
     ['no v1', () => `t=${AT}`, /has no v1/],
-    ['only v0', (v1) => `t=${AT},${v1.replace('v1', 'v0')}`, /has no v1/],
     ['a blank before the equals sign', (v1) => `t=${AT},${v1.replace('=', ' =')}`, /has no v1/],
     ['17 v1, the first of them good', (v1) => `t=${AT},${v1}${`,v1=${HEX}`.repeat(16)}`, /more than 16 v1/],
-    ['17 short v1', (v1) => `t=${AT},${v1}${',v1=0'.repeat(16)}`, /more than 16 v1/],
-    ['10,000 v1', (v1) => `t=${AT},${v1}${',v1=0'.repeat(10_000)}`, /longer than 4096/],
     ['4097 characters', (v1) => `t=${AT},${v1},x=`.padEnd(4097, 'x'), /longer than 4096/],
-    ['semicolons', (v1) => `t=${AT};${v1}`, /decimal digits alone/],
     ['an item without a name', (v1) => `t=${AT},${v1},=x`, /not name=value/],
     ['an empty item', (v1) => `t=${AT},,${v1}`, /not name=value/],
-    ['a comma at its end', (v1) => `t=${AT},${v1},`, /not name=value/],
-    ['blanks alone', () => ' \t ', /not name=value/],
-    ['a word alone', () => 'Bearer', /not name=value/],
   ])('%s', async (_, headerOf, message) => {
     await expectRefused(headerOf(v1), 'header_malformed', message)
     await expectRefused(headerOf(v1), 'header_malformed', /of the form t=<digits>,v1=<signature>: /)
@@ -121,47 +101,21 @@ describe('a malformed header, with a true signature in it, is refused for', () =
 
   test.each<[string, (header: string) => unknown]>([
     ['a number', () => 7],
-    ['true', () => true],
-    ['a symbol', () => Symbol('t')],
     ['bytes', (header) => new TextEncoder().encode(header)],
-    ['a String object', (header) => Object(header)],
-    ['an object that reads as the header', (header) => ({ toString: () => header })],
     ['an array in an array', (header) => [[header]]],
-    ['an array with something that is no string', (header) => [header, undefined]],
-    ['an array with an object that reads as the header', (header) => [{ toString: () => header }]],
   ])('being no string: %s', async (_, headerOf) => {
     await expectRefused(headerOf(`t=${AT},${v1}`), 'header_malformed', /it is not a string/)
-  })
-
-  test('being an object whose toString throws', async () => {
-    const hostile = {
-      toString() {
-        throw new Error('must not be called')
-      },
-    }
-    await expectRefused(hostile, 'header_malformed', /it is not a string/)
-    await expectRefused([hostile], 'header_malformed', /it is not a string/)
   })
 })
 
 describe('a v1 that can match nothing is a mismatch, whatever it is made of', () => {
   test.each<[string, string]>([
     ['empty', 'v1='],
-    ['one digit', 'v1=0'],
-    ['one character beyond ASCII', 'v1=é'],
     ['characters beyond ASCII at the right length', `v1=${'é'.repeat(64)}`],
     ['characters whose low byte is a digit', `v1=${'\u0130'.repeat(64)}`],
-    ['lone surrogates', `v1=${'\ud800'.repeat(64)}`],
-    ['NUL', `v1=${'\u0000'.repeat(64)}`],
     ['no hex at the right length', `v1=${'g'.repeat(64)}`],
-    ['signs that a number parser takes', `v1=${'+1'.repeat(32)}`],
     ['blanks that a number parser takes', `v1=0${' 1'.repeat(31)}0`],
-    ['an odd number of digits', `v1=${HEX.slice(1)}`],
-    ['one byte short', `v1=${HEX.slice(2)}`],
-    ['one byte long', `v1=${HEX}00`],
     ['as long as another hash\u2019s', `v1=${HEX}${HEX}`],
-    ['0x before it', `v1=0x${HEX}`],
-    ['an equals sign more', `v1==${HEX}`],
   ])('%s', async (_, item) => {
     await expectRefused(
       `t=${AT},${item}`,
@@ -171,51 +125,16 @@ describe('a v1 that can match nothing is a mismatch, whatever it is made of', ()
   })
 
   test.each<[string, (text: string) => string]>([
-    ['the true bytes, and a digit more', (text) => `v1=${text}0`],
     ['the true bytes, and junk', (text) => `v1=${text}zz`],
     ['the true bytes but the last', (text) => `v1=${text.slice(0, -2)}`],
-    ['the true bytes with a blank inside', (text) => `v1=${text.slice(0, 32)} ${text.slice(32)}`],
-    ['the true bytes in quotes', (text) => `v1="${text}"`],
     ['the true bytes under another name', (text) => `v1=,V1=${text}`],
   ])('%s', async (_, itemOf) => {
     await expectRefused(`t=${AT},${itemOf(v1.slice(3))}`, 'signature_mismatch', /No signature/)
   })
 
-  test.each(['+', '-', ' ', '.', 'g', 'é'])(
-    'the true bytes, one of them as a number parser would read it: %j',
-    async (extra) => {
-      // Only a byte below 16 has another spelling of the same length: 05 as +5, or as 5g.
-      let header = ''
-      let body = ''
-      for (let i = 0; !/v1=(..)*0[1-9a-f](..)*$/.test(header); i++) {
-        body = String(i)
-        header = (await sign(body, { timestamp: AT })).header
-      }
-      const options = { secret: SECRET, now: () => AT * 1000 }
-      await verifySignature(body, header, options)
-      const spelt = (by: (digit: string) => string): string =>
-        header.replace(
-          /(v1=(?:..)*)0([1-9a-f])((?:..)*)$/,
-          (_, before, digit, after) => `${before}${by(digit)}${after}`,
-        )
-      for (const other of [spelt((digit) => `${extra}${digit}`), spelt((digit) => `${digit}${extra}`)]) {
-        await expect(verifySignature(body, other, options)).rejects.toMatchObject({
-          code: 'signature_mismatch',
-        })
-      }
-    },
-  )
-
   test.each<[string, (text: string) => string]>([
     ['no padding', (text) => text.replace('=', '')],
-    ['too much padding', (text) => `${text}=`],
-    ['padding alone', () => '='.repeat(44)],
-    ['padding in the middle', (text) => `${text.slice(0, 20)}=${text.slice(21)}`],
-    ['three of padding', () => `${'A'.repeat(41)}===`],
-    ['a length of no whole bytes', (text) => text.slice(0, 41)],
     ['no base64', () => 'é'.repeat(44)],
-    ['33 bytes in the same length', () => 'A'.repeat(44)],
-    ['31 bytes in the same length', () => `${'A'.repeat(42)}==`],
     ['blanks, which atob skips', (text) => ` ${text.slice(0, 43)}`.padEnd(44)],
     ['line ends, which atob skips', (text) => `${text.slice(0, 20)}\n${text.slice(20)}`],
   ])('base64 with %s', async (_, textOf) => {
@@ -226,5 +145,67 @@ describe('a v1 that can match nothing is a mismatch, whatever it is made of', ()
       name: 'WebhookVerificationError',
       code: 'signature_mismatch',
     })
+  })
+})
+
+// A quadratic pass over millions of characters or items would run into the time limit of a test.
+describe('a header of any length is refused', () => {
+  test.each<[string, () => unknown, string]>([
+    ['5 MB of one letter', () => 'a'.repeat(5_000_000), 'header_malformed'],
+    ['5 MB of commas', () => ','.repeat(5_000_000), 'header_malformed'],
+    ['75,000 v1', () => `t=${AT}${`,v1=${HEX}`.repeat(75_000)}`, 'header_malformed'],
+    ['4096 blanks inside an item', () => `t=${AT},v1=x${' '.repeat(4000)}y`, 'signature_mismatch'],
+    [
+      '4096 blanks inside an item that begins with one',
+      () => ` v1=x${' '.repeat(4000)}y`,
+      'header_malformed',
+    ],
+    ['an array of 100,000', () => new Array(100_000).fill('t=1'), 'header_malformed'],
+    ['an array nested a thousand times', () => nested(1000), 'header_malformed'],
+  ])('%s', async (_, headerOf, code) => {
+    await expect(verify(headerOf())).rejects.toMatchObject({ name: 'WebhookVerificationError', code })
+  })
+
+  test('an array whose members are too long to be joined is malformed like any long header', async () => {
+    const header = new Array(200).fill('a'.repeat(5_000_000))
+    await expect(verify(header)).rejects.toMatchObject({
+      name: 'WebhookVerificationError',
+      code: 'header_malformed',
+      message: expect.stringMatching(/longer than 4096/),
+    })
+  })
+})
+
+function nested(levels: number): unknown {
+  return levels === 0 ? 't=1' : [nested(levels - 1)]
+}
+
+describe('whatever a stranger sends, the answer is a verification error, never a match', () => {
+  const anything = fc.anything({ withNullPrototype: true, withObjectString: true, withSparseArray: true })
+
+  test.each(['hex', 'base64'] as const)('with %s expected', { tags: ['slow'] }, async (encoding) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          hostileHeaders(),
+          signatureHeaders(),
+          fc.array(fc.oneof(hostileHeaders(), signatureHeaders())),
+          fc.string({ unit: 'binary' }),
+          anything,
+          fc.array(anything),
+        ),
+        async (header) => {
+          const thrown = await verify(header, encoding).then(
+            () => 'a match',
+            (error: unknown) => error,
+          )
+          expect(thrown).toBeInstanceOf(WebhookVerificationError)
+          expect(thrown).toMatchObject({
+            code: expect.stringMatching(/^(header_missing|header_malformed|signature_mismatch)$/),
+          })
+        },
+      ),
+      { numRuns: 500 },
+    )
   })
 })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type HmacEngine, nodeEngine, secretKey, webEngine } from '../../../src/signature/hmac.js'
 import { packageWithEngine, withProcess } from '../../support/engines.js'
+import { throws } from '../../support/promises.js'
 
 const node = nodeEngine(nodeCrypto)
 const web = webEngine(globalThis.crypto)
@@ -39,19 +40,6 @@ describe('the two engines agree', () => {
     )
   })
 
-  test('on the prefix being the bytes before the content, and no more', async () => {
-    await fc.assert(
-      fc.asyncProperty(algorithms, prefixes, contents, async (algorithm, prefix, content) => {
-        const whole = Buffer.concat([new TextEncoder().encode(prefix), content])
-        for (const engine of [node, web]) {
-          const apart = await engine.hmac(algorithm, secretKey(Buffer.from('k')), prefix, content, 'hex')
-          const together = await engine.hmac(algorithm, secretKey(Buffer.from('k')), '', whole, 'hex')
-          expect(apart).toBe(together)
-        }
-      }),
-    )
-  })
-
   test('on SHA-256 of any text', async () => {
     await fc.assert(
       fc.asyncProperty(prefixes, async (text) => {
@@ -61,16 +49,6 @@ describe('the two engines agree', () => {
     expect(await node.sha256Hex('abc')).toBe(
       'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     )
-  })
-
-  test('on views into larger buffers', async () => {
-    const larger = Buffer.from('..content..')
-    const view = larger.subarray(2, 9)
-    for (const engine of [node, web]) {
-      expect(await engine.hmac('SHA-256', secretKey(view), '', view, 'hex')).toBe(
-        await node.hmac('SHA-256', secretKey(Buffer.from('content')), '', Buffer.from('content'), 'hex'),
-      )
-    }
   })
 })
 
@@ -119,16 +97,6 @@ describe.each<[string, HmacEngine]>([
     equal('ab', copy('ab'))
     for (const text of ['a\u00e9', '\u00e9b', '\u{1f3ab}', 'a\ud800']) expect(equal(text, 'ab')).toBe(false)
   })
-
-  test('fails, and does not throw, for other lengths', () => {
-    fc.assert(
-      fc.property(ascii, fc.string({ minLength: 1 }), (a, more) => {
-        expect(equal(a, a + more)).toBe(false)
-        expect(equal(a + more, a)).toBe(false)
-      }),
-    )
-    expect(equal('', '')).toBe(true)
-  })
 })
 
 describe('a secret is imported once', () => {
@@ -141,22 +109,6 @@ describe('a secret is imported once', () => {
     expect(importKey).toHaveBeenCalledTimes(1)
     await web.hmac('SHA-512', key, '', Buffer.from('{}'), 'hex')
     expect(importKey).toHaveBeenCalledTimes(2)
-  })
-
-  test('for both hashes on the node engine', async () => {
-    let imports = 0
-    const engine = nodeEngine({
-      ...nodeCrypto,
-      createSecretKey: (key: NodeJS.ArrayBufferView) => {
-        imports += 1
-        return nodeCrypto.createSecretKey(key)
-      },
-    } as typeof nodeCrypto)
-    const key = secretKey(Buffer.from('k'))
-    for (const algorithm of ['SHA-256', 'SHA-512', 'SHA-256'] as const) {
-      await engine.hmac(algorithm, key, '', Buffer.from('{}'), 'hex')
-    }
-    expect(imports).toBe(1)
   })
 })
 
@@ -177,14 +129,7 @@ describe('the engine is chosen at the first call', () => {
     ['there is no process', undefined],
     ['process has no getBuiltinModule, as before Node 20.16', {}],
     ['getBuiltinModule knows no node:crypto', { getBuiltinModule: () => undefined }],
-    [
-      'getBuiltinModule only throws',
-      {
-        getBuiltinModule: () => {
-          throw new Error('not supported here')
-        },
-      },
-    ],
+    ['getBuiltinModule only throws', { getBuiltinModule: throws(new Error('not supported here')) }],
   ])('as Web Crypto where %s', async (_, other) => {
     vi.resetModules()
     const { hmacEngine } = await import('../../../src/signature/hmac.js')

@@ -13,10 +13,6 @@ test('the defaults are what the field does for this form of header', () => {
   })
 })
 
-test('the name of a header is read without case', () => {
-  expect(signatureScheme({ header: 'X-Service-Signature' }).header).toBe('x-service-signature')
-})
-
 describe('an invalid option is a TypeError that names it, before anything is computed', () => {
   test.each<[string, unknown, RegExp]>([
     ['algorithm', 'sha256', /signature\.algorithm must be "SHA-256" or "SHA-512"/],

@@ -22,26 +22,13 @@ const refused: [string, unknown, RegExp][] = [
   ['no bytes', new Uint8Array(), /^secret is empty: /],
   ['an empty list', [], /the list of secrets is empty; pass at least one/],
   ['undefined in a list', ['good', undefined], /^secret\[1\] is undefined: /],
-  ['an empty string in a list', ['', 'good'], /^secret\[0\] is empty: /],
   ['a hole in a list', Object.assign(['good'], { length: 2 }), /^secret\[1\] is undefined: /],
-  ['a list of lists', [['good'], 'good'], /^secret\[0\] must be a string or a Uint8Array, not an array/],
   ['a number', 42, /must be a string or a Uint8Array, not a number/],
-  ['an object', { secret: 'good' }, /must be a string or a Uint8Array, not an object/],
   ['a promise', Promise.resolve('good'), /must be a string or a Uint8Array, not a promise/],
-  ['white space alone', ' ', EDGE],
-  ['a blank before it', ' good', EDGE],
   ['a new line after it', 'good\n', EDGE],
-  ['a Windows line end after it', 'good\r\n', EDGE],
-  ['a tab after it, in a list', ['good', 'good\t'], /^secret\[1\] begins or ends with white space/],
-  ['a byte order mark before it', '\ufeffgood', EDGE],
   ['a no-break space after it', 'good\u00a0', EDGE],
   ['the bytes of a text file with a new line', Buffer.from('whsec_good\n'), EDGE],
-  ['the bytes of a text file with a Windows line end', Buffer.from('whsec_good\r\n'), EDGE],
-  ['the bytes of text with a blank before it', new TextEncoder().encode(' whsec_good'), EDGE],
-  ['the bytes of an empty line', Buffer.from('\n'), EDGE],
   ['double quotes around it', '"whsec_good"', QUOTED],
-  ['single quotes around it', "'whsec_good'", QUOTED],
-  ['nothing but quotes', '""', QUOTED],
   ['quotes around it, in a list', ['good', '"good"'], /^secret\[1\] is in quotes/],
   ['the bytes of text in quotes', Buffer.from('"whsec_good"'), QUOTED],
   ...[
@@ -50,24 +37,20 @@ const refused: [string, unknown, RegExp][] = [
     'NaN',
     '[object Promise]',
     'whsec_',
-    'whsec_undefined',
     `\${TIX_SIGNING_SECRET}`,
     `whsec_\${SECRET:-}`,
     '$TIX_SIGNING_SECRET',
     '%TIX_SIGNING_SECRET%',
     '<SIGNING_SECRET>',
     '$(TIX_SIGNING_SECRET)',
-    'whsec_$(TIX_SIGNING_SECRET)',
     '__TIX_SIGNING_SECRET__',
     '#{TIX_SIGNING_SECRET}#',
     'process.env.TIX_SIGNING_SECRET',
     'TIX_SIGNING_SECRET',
     'None',
-    'NULL',
     'true',
     'undefined,undefined',
     'whsec_…',
-    'whsec_...',
     'whsec_xxxxxx',
     'changeme',
     'your_secret_here',
@@ -77,7 +60,6 @@ const refused: [string, unknown, RegExp][] = [
     '{{ .Values.secret }}',
   ].map((text): [string, unknown, RegExp] => [`the placeholder ${text}`, text, PLACEHOLDER]),
   ['the bytes of a placeholder', Buffer.from('undefined'), PLACEHOLDER],
-  ['a placeholder in a list', ['good', 'null'], /^secret\[1\] is a placeholder/],
 ]
 
 describe('a secret that cannot be meant is a TypeError', () => {
@@ -134,27 +116,17 @@ describe('a secret becomes a key', () => {
 
   test.each<[string, unknown]>([
     ['white space inside', 'two words'],
-    ['whsec_ before it', 'whsec_k'],
     ['a dollar sign', '$2b$10$k'],
     ['nothing between angle brackets', '<>'],
     ['braces and a dollar sign inside', `k3\${x}9`],
     ['a dollar sign before small letters', '$aBcDeFgHiJkLmNoP'],
     ['per cent signs around it', '%abcdef12%'],
-    ['one character', 'k'],
     ['random bytes that end in a new line', Uint8Array.of(0x8f, 0x00, 0xff, 0x0a)],
-    ['random bytes that begin with a blank', Uint8Array.of(0x20, 0x9c)],
-    ['bytes of zero', Uint8Array.of(0, 0)],
-    ['one quote', '"'],
     ['a quote at one end', '"whsec'],
     ['another quote at each end', `"whsec'`],
     ['random bytes between two quotes', Uint8Array.of(0x22, 0xff, 0x22)],
   ])('with %s', (_, secret) => {
     expect(keysOf(secret)).toHaveLength(1)
-  })
-
-  test('for each of a list, in its order', () => {
-    const keys = keysOf(['a', Uint8Array.of(0x62), 'c'])
-    expect(keys.map((key) => [...key.bytes])).toEqual([[0x61], [0x62], [0x63]])
   })
 
   test.each<[string, (text: string) => Uint8Array]>([

@@ -5,13 +5,33 @@ import {
   signPayload,
   type VerifyOptions,
   verifySignature,
+  WebhookVerificationError,
 } from 'tix-webhooks'
 import { secrets, signatureOptions } from 'tix-webhooks/testing/fast-check'
 import { describe, expect, test } from 'vitest'
 import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
 import { packageWithEngine } from '../../support/engines.js'
-import { expectMismatch } from '../../support/expect-mismatch.js'
-import { bodies, isUsableSecret, secretBytes, withByteChanged } from '../../support/signature-arbitraries.js'
+import {
+  bodies,
+  differentSecrets,
+  isUsableSecret,
+  secretBytes,
+  withByteChanged,
+} from '../../support/signature-arbitraries.js'
+
+/** Expects that a delivery is refused because no signature matches, and for no other reason. */
+async function expectMismatch(
+  body: Uint8Array | string,
+  header: string,
+  options: VerifyOptions,
+): Promise<void> {
+  const verified = verifySignature(body, header, options)
+  await expect(verified).rejects.toBeInstanceOf(WebhookVerificationError)
+  await expect(verified).rejects.toMatchObject({
+    code: 'signature_mismatch',
+    message: expect.stringMatching(/is the secret the one of this endpoint/),
+  })
+}
 
 const AT = 1_747_490_531
 const now = (): number => AT * 1000
@@ -44,24 +64,6 @@ describe('what is signed verifies', () => {
     )
   })
 
-  test('a string body is its UTF-8 bytes', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'binary' }), async (text) => {
-        const header = await signPayload(text, { secret: SECRET, timestamp: AT })
-        const bytes = new TextEncoder().encode(text)
-        expect(await signPayload(bytes, { secret: SECRET, timestamp: AT })).toBe(header)
-        await verifySignature(bytes, header, { secret: SECRET, now })
-      }),
-    )
-  })
-
-  test('a view into a larger buffer counts for what it shows', async () => {
-    const { header, body } = await sign(orderCreated(), { timestamp: AT })
-    const larger = Buffer.concat([Buffer.from('before'), body, Buffer.from('after')])
-    await verifySignature(larger.subarray(6, 6 + body.length), header, { secret: SECRET, now })
-    await expectMismatch(larger, header, { secret: SECRET, now })
-  })
-
   test('the timestamp is now where none is given, in whole units', async () => {
     const before = Date.now()
     const header = await signPayload('{}', { secret: SECRET, signature: { timestampUnit: 'ms' } })
@@ -87,23 +89,6 @@ describe('what was changed is refused', () => {
         async (body, signature, [at, by]) => {
           const { header } = await sign(body, { signature, timestamp: AT })
           await expectMismatch(withByteChanged(body, at, by), header, { secret: SECRET, signature, now })
-        },
-      ),
-    )
-  })
-
-  test('a byte more or less', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.uint8Array({ minLength: 1 }),
-        signatureOptions(),
-        fc.nat(255),
-        async (body, signature, byte) => {
-          const { header } = await sign(body, { signature, timestamp: AT })
-          const options = { secret: SECRET, signature, now }
-          await expectMismatch(body.subarray(1), header, options)
-          await expectMismatch(body.subarray(0, -1), header, options)
-          await expectMismatch(Uint8Array.from([...body, byte]), header, options)
         },
       ),
     )
@@ -147,12 +132,6 @@ describe('what was changed is refused', () => {
   ])('a sender and a receiver that differ in %s', async (_, sender, receiver) => {
     const { header, body } = await sign(orderCreated(), { signature: sender, timestamp: AT })
     await expectMismatch(body, header, { secret: SECRET, signature: receiver, now })
-  })
-
-  test('a bare body re-serialised from the same JSON', async () => {
-    const event = orderCreated()
-    const { header } = await sign(JSON.stringify(event, null, 2), { timestamp: AT })
-    await expectMismatch(JSON.stringify(event), header, { secret: SECRET, now })
   })
 
   test('a parsed body is the programmer\u2019s mistake, not the sender\u2019s', async () => {
@@ -224,10 +203,7 @@ describe('forms of the signature', () => {
 
   test.each<[string, unknown]>([
     ['undefined', undefined],
-    ['null', null],
     ['a string', 'text'],
-    ['a number', 7],
-    ['an array', [1, 2]],
     ['a promise', Promise.resolve(new Uint8Array())],
   ])('a function that returns %s is a misconfiguration', async (type, content) => {
     const signedContent = (): Uint8Array => content as Uint8Array
@@ -238,4 +214,67 @@ describe('forms of the signature', () => {
       `returned ${type}: it must return the signed bytes as a Uint8Array`,
     )
   })
+})
+
+test('a header signed by several secrets verifies with any of them alone', async () => {
+  await fc.assert(
+    fc.asyncProperty(differentSecrets, bodies, async (several, body) => {
+      const { header } = await sign(body, { secret: several, timestamp: AT })
+      expect(header.match(/v1=/g)).toHaveLength(several.length)
+      for (const secret of several) {
+        expect(await verifySignature(body, header, { secret, now })).toMatchObject({ secretIndex: 0 })
+      }
+    }),
+  )
+})
+
+test('secretIndex says which of the receiver\u2019s secrets matched', async () => {
+  await fc.assert(
+    fc.asyncProperty(differentSecrets, bodies, fc.nat(), async (several, body, at) => {
+      const index = at % several.length
+      const { header } = await sign(body, { secret: several[index], timestamp: AT })
+      expect(await verifySignature(body, header, { secret: several, now })).toMatchObject({
+        secretIndex: index,
+      })
+    }),
+  )
+})
+
+test('of several that match, the first of the receiver\u2019s counts, whatever the order in the header', async () => {
+  const { header, body } = await sign('{}', { secret: ['old', 'new'], timestamp: AT })
+  for (const secret of [
+    ['old', 'new'],
+    ['new', 'old'],
+  ]) {
+    expect(await verifySignature(body, header, { secret, now })).toMatchObject({ secretIndex: 0 })
+  }
+})
+
+test('a good v1 counts wherever it stands among bad ones', async () => {
+  const { header, body } = await sign('{}', { timestamp: AT })
+  const good = header.slice(header.indexOf('v1='))
+  const bad = `v1=${'0'.repeat(64)}`
+  for (const order of [
+    [good, bad, bad],
+    [bad, good, bad],
+    [bad, 'v1=', 'v1=zz', good],
+  ]) {
+    await verifySignature(body, [`t=${AT}`, ...order].join(','), { secret: SECRET, now })
+  }
+  await expectMismatch(body, `t=${AT},${bad},${bad}`, { secret: SECRET, now })
+})
+
+test('every secret is tried, also after a match', async () => {
+  const { header, body } = await sign('{}', { secret: 'first', timestamp: AT })
+  let made = 0
+  const signedContent = (t: string, content: Uint8Array): Uint8Array => {
+    made += 1
+    return Buffer.concat([Buffer.from(`${t}.`), content])
+  }
+  await verifySignature(body, header, {
+    secret: ['first', 'second', 'third'],
+    signature: { signedContent },
+    now,
+  })
+  expect(made).toBe(3)
 })

@@ -78,9 +78,7 @@ describe.each<EngineName>(['node', 'web'])('on the %s engine', (engine) => {
     const header = `t=${vector.timestamp},v1=${off}${vector.signature.slice(1)}`
     await expect(
       copy.api.verifySignature(body, header, { secret, signature, now: () => ms }),
-    ).rejects.toMatchObject({
-      code: 'signature_mismatch',
-    })
+    ).rejects.toMatchObject({ code: 'signature_mismatch' })
   })
 
   test('a text secret is its UTF-8 bytes, its prefix included', async () => {

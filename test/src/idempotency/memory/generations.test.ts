@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest'
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
 import { createGenerations } from '../../../../src/idempotency/memory/generations.js'
-import { hashOf } from '../../../../src/idempotency/memory/key-filter.js'
+import { addTo, createFilter, hashOf, mayHold } from '../../../../src/idempotency/memory/key-filter.js'
 
 const MAX_KEYS = 800
 const NEVER = 1e9
@@ -39,31 +41,6 @@ test.each([
   expect(placesTaken(retainMs)).toBeLessThanOrEqual(2 * MAX_KEYS)
 })
 
-test('says when a generation starts, and how many records there are', () => {
-  const starts: number[] = []
-  const generations = createGenerations(16, (time) => starts.push(time))
-  for (let time = 0; time < 6; time++) {
-    generations.addCompleted(`k${time}`, hashOf(`k${time}`), 'token', time, NEVER)
-  }
-  expect(starts).toEqual([0, 2, 4])
-  expect(generations.size).toBe(6)
-  expect(generations.shift()?.records.size).toBe(2)
-  expect(generations.size).toBe(4)
-})
-
-test('forgets a generation when the last of its records is past its retention', () => {
-  const generations = createGenerations(16, () => {})
-  generations.addCompleted('short', hashOf('short'), 'token', 0, 10)
-  generations.addCompleted('long', hashOf('long'), 'token', 0, 20)
-
-  generations.forget(10)
-  expect(generations.size).toBe(2)
-  expect(generations.find('short', hashOf('short'), 10)).toBeUndefined()
-  expect(generations.size).toBe(1)
-  generations.forget(20)
-  expect(generations.size).toBe(0)
-})
-
 test.each(['completed', 'released'])(
   'keeps few %s records that are past their retention, however few are added',
   (what) => {
@@ -100,4 +77,43 @@ test('drops the oldest records first, and few at a time, though short retentions
   expect(sizes).toHaveLength(16)
   expect(Math.max(...sizes)).toBe(MAX_KEYS / 8)
   expect(starts).toEqual([...starts].sort((a, b) => a - b))
+})
+
+test('may hold whatever was added to it, however much that is', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 100 }), fc.array(fc.string({ maxLength: 40 })), (keys, added) => {
+      const filter = createFilter(keys)
+      for (const key of added) addTo(filter, hashOf(key))
+      for (const key of added) expect(mayHold(filter, hashOf(key))).toBe(true)
+    }),
+  )
+})
+
+test('holds nothing at first', () => {
+  expect(mayHold(createFilter(1), hashOf('k'))).toBe(false)
+})
+
+describe('holds few of the keys that were not added', () => {
+  const sha256 = (text: string) => createHash('sha256').update(text).digest()
+
+  test.each<[string, (n: number) => string]>([
+    ['numbers', (n) => `orders/order.created/${n}`],
+    ['digests', (n) => sha256(`${n}`).toString('hex')],
+    ['random ids', (n) => `orders/order.created/${sha256(`${n}`).toString('base64url').slice(0, 14)}`],
+  ])('%s', { tags: ['slow'] }, (_, keyOf) => {
+    for (const count of [1_000, 30_000]) {
+      const filter = createFilter(count)
+      for (let n = 0; n < count; n++) addTo(filter, hashOf(keyOf(n)))
+
+      let falsePositives = 0
+      for (let n = count; n < 2 * count; n++) if (mayHold(filter, hashOf(keyOf(n)))) falsePositives++
+
+      expect(falsePositives / count).toBeLessThan(0.05)
+    }
+  })
+})
+
+test('stays small, whatever it is to hold', () => {
+  expect(createFilter(Number.MAX_SAFE_INTEGER).byteLength).toBe(2 ** 20)
+  expect(createFilter(250_000 / 8).byteLength).toBe(2 ** 16)
 })

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
-import { StoreError } from 'tix-webhooks'
-import { describe, expect, test } from 'vitest'
-import { boundedStore, keys, LEASE, RETAIN } from '../../../support/bounded-store.js'
+import { type IdempotencyStore, memoryStore, StoreError } from 'tix-webhooks'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { boundedStore, keys, RETAIN } from '../../../support/bounded-store.js'
+import { throws } from '../../../support/promises.js'
+import { jump } from '../../../support/time-jumps.js'
 
 /**
  * The number of keys remembered as handled. Asked from the youngest on, because a claim of a forgotten key makes room by evicting
@@ -38,56 +40,12 @@ describe('a store that is full', () => {
     expect(await countCompleted(set, keys(16))).toBe(14)
   })
 
-  test('drops released records in their turn', async () => {
-    const set = boundedStore(8)
-    await set.claim('failed')
-    await set.release('failed')
-    await set.handle(...keys(7))
-
-    await set.claim('one more')
-
-    expect(set.evictions).toEqual([{ count: 1, ageMs: 0 }])
-    expect(await set.claim('failed', 'another token')).toEqual({ status: 'claimed', attempt: 1 })
-  })
-
-  test('forgets what is past its retention first, without a word', async () => {
-    const set = boundedStore(16)
-    await set.handle(...keys(16))
-    set.advance(RETAIN)
-
-    await set.handle(...keys(16, 'later'))
-
-    expect(set.evictions).toEqual([])
-    expect(await countCompleted(set, keys(16, 'later'))).toBe(16)
-  })
-
   test('forgets runs that were abandoned and are past their retention first', async () => {
     const set = boundedStore(16)
     for (const key of keys(16)) await set.claim(key)
     set.advance(RETAIN)
 
     expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
-    expect(set.evictions).toEqual([])
-  })
-
-  test('makes room for a completion of which it has no record', async () => {
-    const set = boundedStore(8)
-    await set.handle(...keys(8))
-    expect(await set.complete('lost')).toBe(true)
-    expect(set.evictions).toEqual([{ count: 1, ageMs: 0 }])
-    expect(await set.claim('lost', 'another token')).toEqual({ status: 'completed' })
-  })
-
-  test('makes no room for a key that it already holds', async () => {
-    const set = boundedStore(4)
-    await set.handle('a', 'b')
-    await set.claim('failed')
-    await set.release('failed')
-    await set.claim('running')
-
-    expect(await set.claim('a', 'another token')).toEqual({ status: 'completed' })
-    expect(await set.claim('failed', 'another token')).toEqual({ status: 'claimed', attempt: 2 })
-    expect(await set.claim('running')).toEqual({ status: 'claimed', attempt: 1 })
     expect(set.evictions).toEqual([])
   })
 
@@ -103,36 +61,6 @@ describe('a store that is full', () => {
     for (const key of keys(4)) expect(await set.isHeld(key)).toBe(true)
     for (const key of keys(4)) expect(await set.complete(key)).toBe(true)
     expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
-  })
-
-  test('does not drop a running record either when its lease has run out', async () => {
-    const set = boundedStore(2)
-    await set.claim('slow')
-    set.advance(LEASE * 2)
-    await set.handle(...keys(10))
-    expect(await set.isHeld('slow')).toBe(true)
-  })
-
-  test("with onFull 'reject' refuses new keys until records age out, and drops none", async () => {
-    const set = boundedStore(8, { onFull: 'reject' })
-    await set.handle(...keys(8))
-
-    await expect(set.claim('one more')).rejects.toEqual(storeFull)
-    expect(await set.claim('k0', 'another token')).toEqual({ status: 'completed' })
-    expect(set.evictions).toEqual([])
-
-    set.advance(RETAIN)
-    expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
-  })
-
-  test.each([1, 2, 7, 8, 9])('holds up to maxKeys %i and works on', async (maxKeys) => {
-    const set = boundedStore(maxKeys)
-    await set.handle(...keys(40))
-    const evicted = set.evicted()
-    const remembered = await countCompleted(set, keys(40))
-    expect(remembered).toBeGreaterThan(0)
-    expect(remembered).toBe(40 - evicted)
-    expect(remembered).toBeLessThanOrEqual(maxKeys)
   })
 })
 
@@ -199,3 +127,78 @@ test.each(['evict', 'reject'] as const)(
     )
   },
 )
+
+describe('what one eviction takes', () => {
+  test('is an eighth of what a burst has left', async () => {
+    const set = boundedStore(800)
+    await set.handle(...keys(800))
+    await set.claim('one more')
+    expect(set.evictions.map(({ count }) => count)).toEqual([100])
+  })
+
+  test('is no more after a quiet time of many small generations', async () => {
+    const set = boundedStore(800)
+    for (const key of keys(40, 'quiet')) {
+      await set.handle(key)
+      set.advance(RETAIN / 8)
+    }
+
+    await set.handle(...keys(2_000))
+
+    expect(Math.max(...set.evictions.map(({ count }) => count))).toBeLessThanOrEqual(200)
+  })
+})
+
+describe('the report of an eviction', () => {
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  const RETAIN_MS = 604_800_000
+
+  /** Handles new events: a store of one record evicts one for each after the first. */
+  async function overflow(store: IdempotencyStore, times = 1): Promise<void> {
+    for (let i = 0; i < times; i++) {
+      const lease = { key: crypto.randomUUID(), token: 't' }
+      await store.claim({ ...lease, leaseMs: 30_000, retainMs: RETAIN_MS })
+      await store.complete(lease, RETAIN_MS)
+    }
+  }
+
+  test('a listener that throws does not disturb the claim', async () => {
+    const onEvict = vi.fn(throws(new Error('the metrics are down')))
+    const store = memoryStore({ maxKeys: 1, onEvict })
+    await overflow(store, 3)
+    expect(onEvict).toHaveBeenCalledTimes(2)
+  })
+
+  test('a listener that rejects does not become an unhandled rejection', async () => {
+    const rejection = Promise.reject(new Error('the metrics are down'))
+    const then = vi.spyOn(rejection, 'then')
+    const store = memoryStore({ maxKeys: 1, onEvict: () => rejection })
+
+    await overflow(store, 2)
+
+    const isHeard = then.mock.calls.length > 0
+    await rejection.catch(() => {})
+    expect(isHeard).toBe(true)
+  })
+
+  test('without a listener it is console.warn, hourly at most', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const store = memoryStore({ maxKeys: 1 })
+    await overflow(store, 1)
+    expect(warn).not.toHaveBeenCalled()
+
+    await overflow(store, 50)
+    expect(warn).toHaveBeenCalledTimes(1)
+    expect(warn).toHaveBeenCalledWith(expect.stringMatching(/memory store is full.*maxKeys/))
+
+    jump(3_500)
+    await overflow(store, 50)
+    expect(warn).toHaveBeenCalledTimes(1)
+    jump(100)
+    await overflow(store, 50)
+    expect(warn).toHaveBeenCalledTimes(2)
+  })
+})

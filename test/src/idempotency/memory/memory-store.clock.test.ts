@@ -1,19 +1,17 @@
 import { memoryStore } from 'tix-webhooks'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { orderCreated } from '../../../support/deliveries.js'
+import { deferred } from '../../../support/promises.js'
+import { receiving } from '../../../support/receiving.js'
 import { runs } from '../../../support/runs.js'
+import { advance, useVirtualTime } from '../../../support/virtual-time.js'
+
+useVirtualTime()
 
 const REQUEST = { key: 'k', token: 'mine', leaseMs: 30_000, retainMs: 1_000_000 }
 const OTHER = { ...REQUEST, token: 'other' }
 
 describe('time', () => {
-  beforeEach(() => {
-    vi.useFakeTimers()
-  })
-
-  afterEach(() => {
-    vi.useRealTimers()
-  })
-
   test('is read when a method is called: there are no timers, whatever a record waits for', async () => {
     const store = memoryStore()
     await store.claim(REQUEST)
@@ -34,25 +32,6 @@ describe('time', () => {
     await store.complete(REQUEST, 1_000_000)
     vi.setSystemTime(0)
     expect(await store.claim(OTHER)).toEqual({ status: 'completed' })
-  })
-
-  test('runs for leases and retentions though nobody sets a clock', async () => {
-    const store = memoryStore()
-    await store.claim(REQUEST)
-    vi.advanceTimersByTime(29_999)
-    expect(await store.claim(OTHER)).toEqual({ status: 'in_flight', retryAfterMs: 1 })
-    vi.advanceTimersByTime(1)
-    expect(await store.claim(OTHER)).toEqual({ status: 'claimed', attempt: 2 })
-    await store.complete(OTHER, 1_000_000)
-    vi.advanceTimersByTime(1_000_000)
-    expect(await store.claim(REQUEST)).toEqual({ status: 'claimed', attempt: 1 })
-  })
-
-  test('is the injected clock alone where one is given', async () => {
-    const store = memoryStore({ now: () => 7 })
-    await store.claim(REQUEST)
-    vi.advanceTimersByTime(2_000_000)
-    expect(await store.claim(OTHER)).toEqual({ status: 'in_flight', retryAfterMs: 30_000 })
   })
 })
 
@@ -106,5 +85,59 @@ describe('invalid options are refused', () => {
     const create = (): unknown => memoryStore({ [option]: value })
     expect(create).toThrow(TypeError)
     expect(create).toThrow(new RegExp(`^${option} must be`))
+  })
+})
+
+describe('the store of a receiver', () => {
+  test('by default counts the runs of an event, also if it is given a clock', async () => {
+    const attempts: unknown[] = []
+    const { send } = receiving({
+      now: () => Date.now(),
+      on: {
+        'order.created': (_, ctx) => {
+          attempts.push(ctx.attempt)
+          throw new Error('boom')
+        },
+      },
+    })
+    const order = orderCreated()
+    for (const _ of [1, 2]) await send(order)
+    expect(attempts).toEqual([1, 2])
+  })
+
+  test('by default fails as misconfigured where the clock that was given does', async () => {
+    const handler = vi.fn()
+    const on = { 'order.created': handler }
+    let readings = 0
+    const now = () => {
+      readings += 1
+      return readings === 1 ? Date.now() : Number.NaN
+    }
+    const { send } = receiving({ now, on })
+    expect(await send(orderCreated())).toMatchObject({ outcome: 'misconfigured' })
+    expect(handler).not.toHaveBeenCalled()
+    await advance(2)
+  })
+
+  test('by default keeps its leases when the clock of the receiver steps forward by a month', async () => {
+    let steppedMs = 0
+    const now = (): number => Date.now() + steppedMs
+    const work = deferred()
+    const handler = vi.fn(() => work.promise)
+    const { send } = receiving({
+      now,
+      toleranceSeconds: 1e8,
+      retentionSeconds: 1e8,
+      on: { 'order.created': handler },
+    })
+    const order = orderCreated()
+    const first = send(order)
+    await advance(0)
+    steppedMs = 30 * 86_400_000
+    expect(await send(order)).toMatchObject({ outcome: 'in_flight' })
+    work.resolve()
+    expect(await first).toEqual({ outcome: 'handled' })
+    expect(await send(order)).toEqual({ outcome: 'duplicate' })
+    expect(handler).toHaveBeenCalledOnce()
   })
 })

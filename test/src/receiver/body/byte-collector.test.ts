@@ -49,7 +49,7 @@ describe('bytes in chunks', () => {
     ['a byte of a slab of 64 KiB', () => new Uint8Array(65_536).subarray(7, 8), 1000],
     ['40 KB of a slab of 64 KiB', () => new Uint8Array(65_536).subarray(0, 40_000), MIB],
     ['4 KiB of a slab of 64 KiB', () => new Uint8Array(65_536).subarray(0, 4096), MIB],
-  ])('of %s hold hardly more than their own size', async (_name, make, bytes) => {
+  ])('of %s hold hardly more than their own size', { tags: ['slow'] }, async (_name, make, bytes) => {
     const before = usedMemory()
     const collector = collected(repeated(Math.floor(bytes / make().length), make))
     // 200 KB is what else the process may allocate meanwhile.
@@ -58,7 +58,7 @@ describe('bytes in chunks', () => {
     expect(collector.join().length).toBe(collector.length)
   })
 
-  test('can be let go of', async () => {
+  test('can be let go of', { tags: ['slow'] }, async () => {
     const before = usedMemory()
     const collector = collected(repeated(16, () => new Uint8Array(MIB)))
     collector.clear()

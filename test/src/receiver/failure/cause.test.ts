@@ -58,8 +58,6 @@ describe('the message', () => {
     ],
     ['is at most 1,000 characters long', () => new Error('x'.repeat(5_000)), 'x'.repeat(1_000)],
     ['can be stored anywhere', () => new Error('a\0b\ud800c'), 'a\ufffdb\ufffdc'],
-    ['is not cut within a character', () => new Error(`${'x'.repeat(999)}😀`), `${'x'.repeat(999)}\ufffd`],
-    ['is the reason of a RetryLater', () => new RetryLater({ afterSeconds: 1, reason: 'closed' }), 'closed'],
   ])('%s', async (_, throws, message) => {
     expect((await failureOf(throws)).message).toBe(message)
   })
@@ -100,12 +98,6 @@ describe('the group', () => {
       await failureOf(() => undefined),
     ]
     expect(new Set(groups.map(({ group }) => group)).size).toBe(6)
-  })
-
-  test('of a RetryLater is by its place, whatever its reason', async () => {
-    const later = (reason: string) => () => new RetryLater({ afterSeconds: 1, reason })
-    const groups = [await failureOf(later('of order 1')), await failureOf(later('of order 2'))]
-    expect(new Set(groups.map(({ group }) => group)).size).toBe(1)
   })
 
   test('is by the code too: a helper of the app throws for many reasons', async () => {

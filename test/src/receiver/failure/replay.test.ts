@@ -1,14 +1,8 @@
-import {
-  type Failure,
-  type HandlerContext,
-  memoryFailures,
-  memoryStore,
-  type WebhookOptions,
-} from 'tix-webhooks'
+import { type HandlerContext, memoryFailures, memoryStore, type WebhookOptions } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../../support/deliveries.js'
 import { failing, KEY, ORDER } from '../../../support/failing-receiver.js'
-import { deferred, never } from '../../../support/promises.js'
+import { never } from '../../../support/promises.js'
 import { receiving, storeWith } from '../../../support/receiving.js'
 import { advance, useVirtualTime } from '../../../support/virtual-time.js'
 
@@ -38,33 +32,6 @@ test('gives the handler the event and the context of the delivery', async () => 
   expect(live.replayed).toBe(false)
   expect(() => ctx.request).toThrow(/This is a replay without a request: pass one/)
   expect(records).toMatchObject([{ outcome: 'failed' }, { outcome: 'handled', key: KEY, replayed: true }])
-})
-
-test('two replays and a live delivery at once are one run', async () => {
-  const running = deferred()
-  const { failures, handler, receiver, send } = failing()
-  await send(ORDER)
-  handler.mockImplementation(() => running.promise)
-  const all = [receiver.replay(KEY), receiver.replay(KEY), send(ORDER)]
-  await advance(1)
-  running.resolve()
-  await advance(1)
-  const outcomes = (await Promise.all(all)).map((outcome) => outcome?.outcome)
-  expect(outcomes.sort()).toEqual(['handled', 'in_flight', 'in_flight'])
-  expect(handler).toHaveBeenCalledTimes(2)
-  expect(await failures.count()).toBe(0)
-})
-
-test('an event that was handled meanwhile is a duplicate, and its failure is removed', async () => {
-  const { failures, handler, receiver, send } = failing()
-  await send(ORDER)
-  const [failure] = await failures.list()
-  handler.mockImplementation(() => {})
-  await send(ORDER)
-  if (failure !== undefined) await failures.keep({ ...failure, failedAt: failure.lastAt, isReplay: false })
-  expect(await receiver.replay(KEY)).toEqual({ outcome: 'duplicate' })
-  expect(await failures.count()).toBe(0)
-  expect(handler).toHaveBeenCalledTimes(2)
 })
 
 test('what could not be read is read again', async () => {
@@ -148,24 +115,6 @@ describe('several', () => {
     await advance(1)
     expect(new Set((await receiver.replay({})).map(({ key }) => key)).size).toBe(30)
   })
-
-  test('four at a time', async () => {
-    const running: ReturnType<typeof deferred<unknown>>[] = []
-    const { handler, receiver, send } = failing()
-    for (let i = 0; i < 9; i++) await send(orderCreated({ id: `ord_${i}` }))
-    handler.mockImplementation(() => {
-      const run = deferred<unknown>()
-      running.push(run)
-      return run.promise
-    })
-    const replaying = receiver.replay({})
-    for (const expected of [4, 8, 9]) {
-      await advance(1)
-      expect(running).toHaveLength(expected)
-      for (const run of running) run.resolve(undefined)
-    }
-    expect(await replaying).toHaveLength(9)
-  })
 })
 
 test('the failures of another namespace are not found', async () => {
@@ -225,111 +174,6 @@ test('a draining receiver replays nothing', async () => {
   expect(await receiver.replay(KEY)).toMatchObject({ outcome: 'unavailable', code: 'draining' })
   expect(await receiver.replay({})).toMatchObject([{ key: KEY, code: 'draining' }])
   expect(handler).toHaveBeenCalledOnce()
-})
-
-test('a replay that fails for want of the store changes nothing', async () => {
-  const { base } = storeWith({})
-  let isDown = false
-  const { store } = storeWith(
-    { claim: (request) => (isDown ? Promise.reject(new Error('down')) : base.claim(request)) },
-    base,
-  )
-  const { failures, receiver, send } = failing({ store })
-  await send(ORDER)
-  isDown = true
-  expect(await receiver.replay(KEY)).toMatchObject({ outcome: 'unavailable' })
-  expect(await failures.list()).toMatchObject([{ attempts: 1, replays: 0 }])
-})
-
-describe('failures of another backend', () => {
-  const wrong: readonly [string, (failure: Failure) => unknown][] = [
-    [
-      'bytes as text',
-      (failure) => ({ ...failure, rawBody: Buffer.from(failure.rawBody).toString('base64') }),
-    ],
-    ['no bytes', ({ rawBody, ...failure }) => failure],
-    ['a date as text', (failure) => ({ ...failure, signedAt: failure.signedAt.toISOString() })],
-    ['an account that is null', (failure) => ({ ...failure, account: null })],
-    [
-      'the date of the last failure as text',
-      (failure) => ({ ...failure, lastAt: failure.lastAt.toISOString() }),
-    ],
-    ['the index of a secret as text', (failure) => ({ ...failure, secretIndex: '0' })],
-    [
-      'another than was asked for',
-      (failure) => ({ ...failure, key: `${failure.key}0`, namespace: 'listing' }),
-    ],
-    ['null', () => null],
-  ]
-
-  test.each(wrong)('that returns %s: nothing runs, and what is kept stays as it is', async (_, broken) => {
-    const failures = memoryFailures()
-    const get = async (key: string) => broken((await failures.get(key)) as Failure) as Failure
-    const list = async () => (await failures.list()).map((failure) => broken(failure) as Failure)
-    const { handler, receiver, send } = failing({ failures: { ...failures, get, list } })
-    await send(ORDER)
-    const kept = await failures.list()
-    for (const what of [KEY, {}]) {
-      await expect(receiver.replay(what)).rejects.toMatchObject({ code: 'store_misbehaved' })
-    }
-    expect(await failures.list()).toEqual(kept)
-    expect(handler).toHaveBeenCalledOnce()
-    await receiver.drain()
-  })
-
-  test('whose list ignores a condition: nothing runs', async () => {
-    const failures = memoryFailures()
-    const { handler, receiver, send } = failing({ failures: { ...failures, list: () => failures.list() } })
-    await send(ORDER)
-    await expect(receiver.replay({ group: 'a3c4f9e81b5d2760' })).rejects.toThrow(/with another group/)
-    expect(handler).toHaveBeenCalledOnce()
-  })
-
-  test('whose list has one twice: it is replayed once', async () => {
-    const failures = memoryFailures()
-    const list = async () => [await failures.list(), await failures.list()].flat()
-    const { handler, receiver, send } = failing({ failures: { ...failures, list } })
-    await send(ORDER)
-    expect(await receiver.replay({})).toHaveLength(1)
-    expect(handler).toHaveBeenCalledTimes(2)
-  })
-
-  test('whose key is not of its namespace: it is not found', async () => {
-    const failures = memoryFailures()
-    const { handler, receiver, send } = failing({ failures })
-    await send(ORDER)
-    const [failure] = await failures.list()
-    await failures.keep({ ...(failure as Failure), key: 'short', failedAt: new Date(), isReplay: false })
-    expect(await receiver.replay('short')).toBeUndefined()
-    expect(handler).toHaveBeenCalledOnce()
-  })
-
-  test('whose list ignores the position: each is replayed once', async () => {
-    const failures = memoryFailures()
-    const { handler, receiver, send } = failing({ failures: { ...failures, list: () => failures.list() } })
-    await send(ORDER)
-    expect(await receiver.replay({})).toMatchObject([{ outcome: 'failed' }])
-    expect(handler).toHaveBeenCalledTimes(2)
-  })
-
-  test('whose list breaks off: what has run is returned', async () => {
-    const failures = memoryFailures()
-    const list = vi.fn(failures.list)
-    const { handler, receiver, send } = failing({ failures: { ...failures, list } })
-    for (let i = 0; i < 25; i++) await send(orderCreated({ id: `ord_${i}` }))
-    handler.mockImplementation(() => {})
-    expect(await receiver.replay({ limit: 2 })).toHaveLength(2)
-    expect(list.mock.calls.map(([query]) => query?.limit)).toEqual([2])
-    list.mockImplementationOnce(failures.list).mockRejectedValueOnce(new Error('gone'))
-    expect(await receiver.replay({})).toHaveLength(20)
-    expect(await receiver.replay({})).toHaveLength(3)
-  })
-
-  test.each([{}, 'handled', 'in_flight'])('whose keep returns %j is reported', async (kept) => {
-    const { send, reports } = failing({ failures: { ...memoryFailures(), keep: (() => kept) as never } })
-    expect(await send(ORDER)).toMatchObject({ outcome: 'failed' })
-    expect(reports.map(({ error }) => error.code)).toContain('not_kept')
-  })
 })
 
 test('an onError that reads the request of a replay without one: the error goes to the default log', async () => {

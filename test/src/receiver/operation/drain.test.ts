@@ -1,79 +1,165 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { Drain } from '../../../../src/receiver/operation/drain.js'
-import { deferred, turns, watch } from '../../../support/promises.js'
+import { orderCreated, sign } from '../../../support/deliveries.js'
+import { deferred, never, watch } from '../../../support/promises.js'
+import { receiving, storeWith } from '../../../support/receiving.js'
+import { jump } from '../../../support/time-jumps.js'
+import { advance, useVirtualTime } from '../../../support/virtual-time.js'
 
-const LONG = { endsAtMs: performance.now() + 3_600_000 }
+useVirtualTime()
 
-test('a drain is open until it is closed, and closed at once', () => {
-  const drain = new Drain()
-  expect(drain.isClosed).toBe(false)
-  void drain.close()
-  expect(drain.isClosed).toBe(true)
+describe('drain', () => {
+  test('waits for a handler that has blocked the process past its deadline, and goes on', async () => {
+    const work = deferred()
+    const handler = () => {
+      jump(60)
+      return work.promise
+    }
+    const { receiver } = receiving({ on: { 'order.created': handler } })
+    const delivery = await sign(orderCreated())
+    const first = receiver.receive({ ...delivery, request: null })
+    // In the same turn of the event loop, before any timer.
+    const drained = watch(receiver.drain())
+    await advance(2)
+    expect(await first).toMatchObject({ outcome: 'timed_out' })
+    expect(drained.isResolved).toBe(false)
+    work.resolve()
+    await advance(0)
+    expect(drained.isResolved).toBe(true)
+  })
+
+  // On a Worker, the timers of a request are lost with it.
+  test.each([
+    ['a handler that never settles', 0, 11],
+    ['a handler that never settles and whose sender has been answered', 10, 31],
+  ])(
+    'waits for %s no longer than it may last, though its timers are gone',
+    async (what, goneAt, lastsUntil) => {
+      const { store, namespace } = storeWith(what === 'a store that hangs' ? { claim: () => never() } : {})
+      const on = { 'order.created': () => never() }
+      const { receiver, send } = receiving({ store, namespace, on, leaseSeconds: 120, maxRunSeconds: 30 })
+      const timers = vi.spyOn(globalThis, 'setTimeout')
+      void send(orderCreated())
+      await advance(goneAt)
+      for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
+      timers.mockRestore()
+      const drain = receiver.drain()
+      const drained = watch(drain)
+      await advance(lastsUntil - goneAt - 1)
+      expect(drained.isResolved).toBe(false)
+      await advance(2)
+      await drain
+    },
+  )
+
+  // The store refuses the record, which is retried for 46 s at most.
+  test.each([
+    ['alone', 1.5, []],
+    ['after a handler that may run for less', 6.5, [never]],
+  ] as const)(
+    'waits for a record that is tried again, %s, no longer than that may last, though its timers are gone',
+    async (_, goneAt, handlers) => {
+      const { store, namespace } = storeWith({ complete: () => Promise.reject(new Error('ECONNREFUSED')) })
+      const next: (() => unknown)[] = [() => {}, ...handlers]
+      const on = { 'order.created': () => next.shift()?.() }
+      const limits =
+        handlers.length === 0 ? { timeoutSeconds: 3_600 } : { timeoutSeconds: 5, maxRunSeconds: 10 }
+      const { receiver, send } = receiving({ store, namespace, on, ...limits })
+      const timers = vi.spyOn(globalThis, 'setTimeout')
+      void send(orderCreated())
+      await advance(1)
+      if (handlers.length > 0) void send(orderCreated())
+      await advance(goneAt - 1)
+      for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
+      timers.mockRestore()
+      const drained = watch(receiver.drain())
+      await advance(1 + 46 + 0.999 - goneAt)
+      expect(drained.isResolved).toBe(false)
+      await advance(0.001)
+      expect(drained.isResolved).toBe(true)
+    },
+  )
+
+  test('waits no longer for work whose timers are gone, though deliveries keep coming', async () => {
+    const { receiver, send } = receiving({ on: { 'order.created': () => never() } })
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    void send(orderCreated())
+    await advance(0)
+    for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
+    timers.mockRestore()
+    const drained = watch(receiver.drain())
+    for (let second = 1; second <= 11; second++) {
+      expect(drained.isResolved).toBe(false)
+      expect(await send(orderCreated())).toMatchObject({ code: 'draining' })
+      await advance(1)
+    }
+    expect(drained.isResolved).toBe(true)
+  })
+
+  test('sets no timer for longer than one can be set, which would fire at once', async () => {
+    const work = deferred()
+    const longest = 2_147_483
+    const limits = { maxRunSeconds: longest, timeoutSeconds: longest, leaseSeconds: longest }
+    const { receiver, send } = receiving({
+      ...limits,
+      retentionSeconds: longest,
+      on: { 'order.created': () => work.promise },
+    })
+    const set = vi.spyOn(globalThis, 'setTimeout')
+    void send(orderCreated())
+    await advance(0)
+    const drained = watch(receiver.drain())
+    await advance(0)
+    expect(set).toHaveBeenCalled()
+    for (const [, ms] of set.mock.calls) expect(ms).toBeLessThan(2 ** 31)
+    set.mockRestore()
+    expect(drained.isResolved).toBe(false)
+    work.resolve()
+    await advance(0)
+    expect(drained.isResolved).toBe(true)
+  })
+
+  test('takes deliveries for the grace, and refuses what comes after it', async () => {
+    const { receiver, send } = receiving({ on: { 'order.created': () => {} } })
+    const drained = receiver.drain({ graceSeconds: 5 })
+    await advance(4.999)
+    expect(await send(orderCreated({ id: 'ord_1' }))).toEqual({ outcome: 'handled' })
+    await advance(0.001)
+    expect(await send(orderCreated({ id: 'ord_2' }))).toMatchObject({ code: 'draining' })
+    await drained
+  })
+
+  test('ends the grace at once if it is called again without one', async () => {
+    const { receiver, send } = receiving({ on: { 'order.created': () => {} } })
+    const both = [receiver.drain({ graceSeconds: 60 }), receiver.drain()]
+    expect(await send(orderCreated())).toMatchObject({ code: 'draining' })
+    await Promise.all(both)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test.each([[-1], [Number.NaN], ['5'], [1e10]])(
+    'refuses a grace of %s, and drains nothing',
+    async (graceSeconds) => {
+      const { receiver, send } = receiving({ on: { 'order.created': () => {} } })
+      await expect(receiver.drain({ graceSeconds } as never)).rejects.toThrow(
+        /graceSeconds must be a number of seconds/,
+      )
+      expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
+    },
+  )
 })
 
-test('closing an empty drain, or one whose work is over, resolves', async () => {
-  await expect(new Drain().close()).resolves.toBeUndefined()
+test('a drain waits for all work that it counts, whether it resolves or rejects, and for what that starts', async () => {
   const drain = new Drain()
-  drain.track(Promise.resolve(), LONG)
-  drain.track(Promise.reject(new Error('failed')), LONG)
-  await turns(1)
-  await expect(drain.close()).resolves.toBeUndefined()
-})
-
-test('closing waits for all work, whether it succeeds or fails', async () => {
-  const drain = new Drain()
+  const bound = { endsAtMs: performance.now() + 3_600_000 }
   const [first, second] = [deferred(), deferred()]
-  drain.track(first.promise, LONG)
-  drain.track(second.promise, LONG)
+  drain.track(first.promise, bound)
+  first.promise.catch(() => drain.track(second.promise, bound))
   const closed = watch(drain.close())
-
   first.reject(new Error('failed'))
-  await turns(1)
+  await advance(0)
   expect(closed.isResolved).toBe(false)
   second.resolve()
-  await turns(1)
-  expect(closed.isResolved).toBe(true)
-})
-
-test('closing waits for what the work starts while it is waited for', async () => {
-  const drain = new Drain()
-  const [delivery, run, release] = [deferred(), deferred(), deferred()]
-  drain.track(delivery.promise, LONG)
-  void delivery.promise.then(() => drain.track(run.promise, LONG))
-  void run.promise.then(() => drain.track(release.promise, LONG))
-  const closed = watch(drain.close())
-
-  delivery.resolve()
-  await turns(1)
-  run.resolve()
-  await turns(1)
-  expect(closed.isResolved).toBe(false)
-  release.resolve()
-  await turns(1)
-  expect(closed.isResolved).toBe(true)
-})
-
-test('every call of close waits', async () => {
-  const drain = new Drain()
-  const { promise, resolve } = deferred()
-  drain.track(promise, LONG)
-  const [first, second] = [watch(drain.close()), watch(drain.close())]
-  await turns(1)
-  expect(first.isResolved).toBe(false)
-  expect(second.isResolved).toBe(false)
-  resolve()
-  await turns(1)
-  expect(first.isResolved).toBe(true)
-  expect(second.isResolved).toBe(true)
-})
-
-test('work that is counted twice is waited for once', async () => {
-  const drain = new Drain()
-  const { promise, resolve } = deferred()
-  drain.track(promise, LONG)
-  drain.track(promise, LONG)
-  const closed = watch(drain.close())
-  resolve()
-  await turns(1)
+  await advance(0)
   expect(closed.isResolved).toBe(true)
 })

@@ -5,6 +5,8 @@ import { handler, make } from '../../../support/make-receiver.js'
 
 const DAY = 86_400
 
+const failures = memoryFailures()
+
 /** A store with one invalid method. */
 function brokenStore(change: Record<string, unknown>): unknown {
   return { ...memoryStore(), ...change }
@@ -14,44 +16,16 @@ class Hooks {
   'order.created'() {}
 }
 
-class FieldHooks {
-  'order.created' = handler
-}
-
 const INHERITING = /^on must be a plain object, not an instance of a class or an object that inherits: /
 
 const REFUSED: readonly [what: string, options: Record<string, unknown>, message: RegExp][] = [
   ['no secret', { secret: undefined }, /^secret is undefined: pass the signing secret.*environment variable/],
-  ['null as secret', { secret: null }, /^secret is null: pass/],
-  ['an empty secret', { secret: '' }, /^secret is empty: pass/],
-  ['a secret of white space', { secret: ' ' }, /^secret begins or ends with white space.*trim/],
-  ['a secret with a new line', { secret: 'whsec_1\n' }, /^secret begins or ends with white space/],
-  ['a secret with a leading blank', { secret: ' whsec_1' }, /^secret begins or ends with white space/],
-  ['a number as secret', { secret: 42 }, /^secret must be a string or a Uint8Array, not a number/],
-  ['an empty list of secrets', { secret: [] }, /^secret: the list of secrets is empty; pass at least one/],
   ['a list with a hole', { secret: [SECRET, undefined] }, /^secret\[1\] is undefined/],
-  ['a list with an empty secret', { secret: [SECRET, ''] }, /^secret\[1\] is empty/],
-  ['a secret of no bytes', { secret: new Uint8Array() }, /^secret is empty/],
-  [
-    'the bytes of a text file that ends in a new line',
-    { secret: new TextEncoder().encode('whsec_1\n') },
-    /^secret begins or ends with white space/,
-  ],
 
   ['no on', { on: undefined }, /^on must be a plain object of handlers by kind, such as .*not undefined/],
-  ['null as on', { on: null }, /^on must be a plain object.*not null/],
-  ['a function as on', { on: handler }, /^on must be a plain object.*not a function/],
   ['an empty on', { on: {} }, /^on is empty and there is no onUnhandled: every event would be answered 200/],
-  ['an empty on of no prototype', { on: Object.create(null) }, /^on is empty and there is no onUnhandled/],
   ['an instance of a class as on', { on: new Hooks() }, INHERITING],
-  ['an instance as on beside onUnhandled', { on: new Hooks(), onUnhandled: handler }, INHERITING],
-  ['an instance whose handlers are fields', { on: new FieldHooks() }, INHERITING],
   ['an on that inherits its handlers', { on: Object.create({ 'order.created': handler }) }, INHERITING],
-  [
-    'an on that inherits from an object of no prototype',
-    { on: Object.create(Object.assign(Object.create(null), { 'order.created': handler })) },
-    INHERITING,
-  ],
   [
     'an on with a hidden property that is no kind',
     { on: Object.defineProperty({ 'order.created': handler }, 'order.create', { value: handler }) },
@@ -63,47 +37,15 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
     /^schemas must be a plain object of schemas by kind, not an instance of a class/,
   ],
   [
-    'a misspelt kind',
-    { on: { 'order.create': handler } },
-    /^on\["order\.create"\] is not a kind.*There are order\.created/,
-  ],
-  ['a group of no kind', { on: { 'tickets.*': handler } }, /^on\["tickets\.\*"\] is not a kind.*unchecked/],
-  ['a star in on', { on: { '*': handler } }, /^There is no on\["\*"\]: use onUnhandled/],
-  [
-    'a kind without schema',
-    { on: { 'order.refunded': handler } },
-    /schemas: \{ 'order\.refunded': unchecked/,
-  ],
-  [
-    'a handler that is no function',
-    { on: { 'order.created': {} } },
-    /^on\["order\.created"\] must be a function.*not an object/,
-  ],
-  [
     'a handler that is undefined, and no other',
     { on: { 'order.created': undefined } },
     /^on is empty and there is no onUnhandled/,
-  ],
-  [
-    'a group handler that is no function',
-    { on: { 'event.*': 'x' } },
-    /^on\["event\.\*"\] must be a function/,
-  ],
-  [
-    'onUnhandled that is no function',
-    { onUnhandled: true },
-    /^onUnhandled must be a function.*not a boolean/,
   ],
 
   [
     'a schema that is no Standard Schema',
     { schemas: { 'order.refunded': { parse() {} } } },
     /^schemas\["order\.refunded"\] must be a Standard Schema.*unchecked/,
-  ],
-  [
-    'a schema that is null',
-    { schemas: { 'order.refunded': null } },
-    /^schemas\["order\.refunded"\] must be.*not null/,
   ],
 
   [
@@ -112,27 +54,17 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
     /^namespace is required with store, inbox and failures: .*namespace: 'orders'/,
   ],
   ['failures without namespace', { failures: memoryFailures() }, /^namespace is required with store, inbox/],
-  ['an empty namespace', { namespace: '' }, /^namespace must be 1 to 64 characters/],
   ['a namespace with a slash', { namespace: 'a/b' }, /^namespace must be 1 to 64 characters/],
-  ['a namespace with an umlaut', { namespace: 'grün' }, /^namespace must be 1 to 64 characters of A-Z/],
-  ['a namespace with a new line', { namespace: 'orders\n' }, /^namespace must be 1 to 64/],
   ['a namespace of 65 characters', { namespace: 'x'.repeat(65) }, /^namespace must be 1 to 64 characters/],
-  ['a namespace that is no string', { namespace: 1 }, /^namespace must be 1 to 64 characters/],
   [
     'a raw client as store',
     { store: { get() {}, set() {} }, namespace: 'n' },
     /^store must be an IdempotencyStore: its claim is not a function.*ioredis/,
   ],
-  ['null as store', { store: null, namespace: 'n' }, /^store must be an IdempotencyStore/],
   [
     'a store without claim',
     { store: brokenStore({ claim: undefined }), namespace: 'n' },
     /its claim is not a function/,
-  ],
-  [
-    'a store without renew',
-    { store: brokenStore({ renew: undefined }), namespace: 'n' },
-    /its renew is not a function/,
   ],
   [
     'a store without complete',
@@ -151,14 +83,6 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
   ],
 
   ['a tolerance of 0', { toleranceSeconds: 0 }, /^toleranceSeconds must be a finite number above 0.*259200/],
-  ['a tolerance below 0', { toleranceSeconds: -300 }, /^toleranceSeconds must be/],
-  [
-    'an endless tolerance',
-    { toleranceSeconds: Number.POSITIVE_INFINITY },
-    /^toleranceSeconds must be a finite number/,
-  ],
-  ['a tolerance that is no number', { toleranceSeconds: Number.NaN }, /^toleranceSeconds must be/],
-  ['a tolerance in text', { toleranceSeconds: '300' }, /^toleranceSeconds must be/],
   [
     'a retention under 73 h',
     { retentionSeconds: 73 * 3600 - 1 },
@@ -169,13 +93,7 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
     { retentionSeconds: Number.POSITIVE_INFINITY },
     /^retentionSeconds must be a number of at least .* and at most \d+, not Infinity/,
   ],
-  ['a retention that is no number', { retentionSeconds: Number.NaN }, /^retentionSeconds must be/],
   ['a retention of null', { retentionSeconds: null as never }, /^retentionSeconds must be .*not null/],
-  [
-    'a retention under the tolerance',
-    { toleranceSeconds: 10 * DAY, retentionSeconds: 10 * DAY - 1 },
-    /^retentionSeconds must be .*at least 864000.*a record must outlive toleranceSeconds/,
-  ],
   [
     'a tolerance over the default retention',
     { toleranceSeconds: 8 * DAY },
@@ -193,13 +111,6 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
   ],
 
   ['a body limit of 0', { maxBodyBytes: 0 }, /^maxBodyBytes must be a whole number of at least 1, not 0/],
-  [
-    'a body limit of 1.5',
-    { maxBodyBytes: 1.5 },
-    /^maxBodyBytes must be a whole number of at least 1, not 1\.5/,
-  ],
-  ['no body limit', { maxBodyBytes: Number.POSITIVE_INFINITY }, /^maxBodyBytes must be a whole number/],
-  ['a body limit in text', { maxBodyBytes: '1mb' }, /^maxBodyBytes must be a whole number/],
 
   ['key that is no function', { key: 'order.id' }, /^key must be a function, not a string/],
   ['onDelivery that is no function', { onDelivery: {} }, /^onDelivery must be a function, not an object/],
@@ -208,24 +119,6 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
     'now that is no function',
     { now: 1_760_000_000_000 },
     /^now must be a function that returns milliseconds, not 1760000000000/,
-  ],
-
-  ['an empty header name', { signature: { header: '' } }, /^signature\.header must be the name of a header/],
-  ['a header name with a colon', { signature: { header: 'x-sig:' } }, /^signature\.header must be the name/],
-  [
-    'another algorithm',
-    { signature: { algorithm: 'sha256' } },
-    /^signature\.algorithm must be "SHA-256" or "SHA-512"/,
-  ],
-  [
-    'another encoding',
-    { signature: { encoding: 'base64url' } },
-    /^signature\.encoding must be "hex" or "base64"/,
-  ],
-  [
-    'another signed content',
-    { signature: { signedContent: 'body' } },
-    /^signature\.signedContent must be "dot" or "concat"/,
   ],
   [
     'another unit of t',
@@ -238,7 +131,27 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
     { tolerance: 300 },
     /^There is no option tolerance\. The options are secret, account, on,/,
   ],
-  ['an option in another case', { maxbodybytes: 1 }, /^There is no option maxbodybytes\./],
+  ['parkAfter without failures', { parkAfter: { attempts: 3 } }, /^parkAfter needs the option failures/],
+  ['an empty parkAfter', { failures, namespace: 'n', parkAfter: {} }, /^parkAfter is empty/],
+  [
+    'no attempts',
+    { failures, namespace: 'n', parkAfter: { attempts: 0 } },
+    /^parkAfter.attempts must be a whole number/,
+  ],
+  [
+    'no hours',
+    { failures, namespace: 'n', parkAfter: { hours: 0 } },
+    /^parkAfter.hours must be a number above 0/,
+  ],
+  [
+    'endless hours',
+    { failures, namespace: 'n', parkAfter: { hours: Infinity } },
+    /^parkAfter.hours must be a number above 0/,
+  ],
+  ['days', { failures, namespace: 'n', parkAfter: { days: 1 } }, /no option parkAfter.days/],
+  ['a number as parkAfter', { failures, namespace: 'n', parkAfter: 8 }, /^parkAfter.* must be an object/],
+  ['failures that are none', { failures: {}, namespace: 'n' }, /^failures must be made by postgresFailures/],
+  ['null as failures', { failures: null, namespace: 'n' }, /^failures must be made by postgresFailures/],
 ]
 
 const TIMERS = ['timeoutSeconds', 'maxRunSeconds', 'leaseSeconds'] as const
@@ -277,11 +190,5 @@ describe('a receiver is not made', () => {
     const create = (): unknown => createReceiver(options as unknown as WebhookOptions)
     expect(create).toThrow(TypeError)
     expect(create).toThrow(new RegExp(`^options must be an object of secret, account, on.*not ${type}`))
-  })
-
-  test('and the message never shows a secret', () => {
-    for (const secret of ['whsec_hidden ', ['whsec_hidden', ' whsec_hidden'], { value: 'whsec_hidden' }]) {
-      expect(() => make({ secret })).toThrow(expect.not.stringContaining('whsec_hidden'))
-    }
   })
 })

@@ -1,11 +1,11 @@
 import type { Delivery, WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { lifecycleEvent, orderCreated } from '../../support/deliveries.js'
-import { honestInbox } from '../../support/honest-inbox.js'
-import { deferred, watch } from '../../support/promises.js'
-import { receiving } from '../../support/receiving.js'
-import { OVERDUE_SECONDS, RUN_ENDS, TIMES } from '../../support/run-ends.js'
-import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
+import { lifecycleEvent, orderCreated } from '../../../support/deliveries.js'
+import { honestInbox } from '../../../support/honest-inbox.js'
+import { deferred, watch } from '../../../support/promises.js'
+import { receiving } from '../../../support/receiving.js'
+import { OVERDUE_SECONDS, RUN_ENDS, TIMES } from '../../../support/run-ends.js'
+import { advance, sleep, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
 afterEach(() => {
@@ -96,15 +96,6 @@ describe('a delivery that finds no place', () => {
     await leave()
     expect(await send(order)).toEqual({ outcome: 'handled' })
     expect(reports).toEqual([])
-  })
-
-  test('is not refused together with others to return together', async () => {
-    const { send, leave } = await fullHouse()
-    const refused = Promise.all(Array.from({ length: 30 }, () => send(orderCreated())))
-    await advance(5)
-    const delays = (await refused).map(({ retryAfterSeconds }) => Number(retryAfterSeconds))
-    expect(new Set(delays).size).toBeGreaterThan(5)
-    await leave()
   })
 
   test('asks the platform to keep it alive before it waits: a Worker would cancel it, and its place would be lost', async () => {

@@ -1,11 +1,4 @@
-import {
-  isKind,
-  PayloadError,
-  parseEvent,
-  unchecked,
-  verifyWebhook,
-  WebhookVerificationError,
-} from 'tix-webhooks'
+import { isKind, PayloadError, parseEvent, verifyWebhook, WebhookVerificationError } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../support/deliveries.js'
 import { schemaOf } from '../../support/schema-of.js'
@@ -21,15 +14,6 @@ test('parseEvent reads an event from bytes or their string', async () => {
     expect(event).toEqual(sent)
     expect(isKind(event, 'order.created') && event.data.order.id).toBe('ord_7')
   }
-})
-
-test.each<[string, unknown]>([
-  ['an object', orderCreated()],
-  ['undefined', undefined],
-  ['an array', []],
-])('parseEvent refuses %s for a body', async (type, body) => {
-  await expect(parseEvent(body as string)).rejects.toThrow(TypeError)
-  await expect(parseEvent(body as string)).rejects.toThrow(`not ${type}: a parsed body cannot be verified`)
 })
 
 describe('verifyWebhook', () => {
@@ -74,13 +58,6 @@ describe('verifyWebhook', () => {
     await expect(verified).rejects.toMatchObject({ code })
   })
 
-  test('judges the timestamp before the body', async () => {
-    const { header, body } = await sign('{', { timestamp: AT - 301 })
-    await expect(verifyWebhook(body, header, { secret: SECRET, now })).rejects.toMatchObject({
-      code: 'timestamp_too_old',
-    })
-  })
-
   test('asks no schema about a forged body', async () => {
     let asked = 0
     const schema = schemaOf((value) => {
@@ -96,15 +73,5 @@ describe('verifyWebhook', () => {
     const authentic = await sign(orderCreated(), { timestamp: AT })
     await verifyWebhook(authentic.body, authentic.header, { secret: SECRET, now, schemas })
     expect(asked).toBe(1)
-  })
-
-  test('types the data by the schemas', async () => {
-    const { header, body } = await sign(lifecycleEvent('order.refunded', { cents: 5 }), { timestamp: AT })
-    const event = await verifyWebhook(body, header, {
-      secret: SECRET,
-      now,
-      schemas: { 'order.refunded': unchecked<{ cents: number }>() },
-    })
-    expect(event.data).toEqual({ cents: 5 })
   })
 })
