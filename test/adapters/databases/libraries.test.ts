@@ -51,7 +51,7 @@ const BACKENDS: readonly {
   prepare(): Database
 }[] = [
   {
-    name: 'postgresInbox, by the lines of docs/postgres-libraries.md,',
+    name: 'postgresInbox, by the files of examples/libraries,',
     describe: onPostgres,
     rows: LIBRARIES.map((library) => ({
       ...library,
@@ -87,7 +87,7 @@ const BACKENDS: readonly {
     },
   },
   {
-    name: 'mysqlInbox, by the lines of docs/mysql-libraries.md,',
+    name: 'mysqlInbox, by the files of examples/libraries,',
     describe: onMysql,
     rows: MYSQL_LIBRARIES.map((library) => ({
       ...library,
