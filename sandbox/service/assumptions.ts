@@ -29,7 +29,7 @@ export type AssumptionName = keyof Table
 export type Assumptions = { readonly [Name in AssumptionName]: keyof Table[Name]['choices'] }
 
 /** The default readings. */
-export const DEFAULT_ASSUMPTIONS: Assumptions = {
+const DEFAULT_ASSUMPTIONS: Assumptions = {
   signature: 'dot',
   'network-error': 'retry',
   'created-at': 'milliseconds',

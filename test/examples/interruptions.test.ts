@@ -93,6 +93,10 @@ const INTERRUPTED = [
   { file: 'ordering', table: 'listing', ...published },
 ]
 
+function filesIn(folder: string): string[] {
+  return readdirSync(`${ROOT}examples/${folder}`).map((file) => `${folder}/${file.replace(/\.ts$/, '')}`)
+}
+
 /** The examples that are not interrupted here, by the reason. */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
   'prints what it is given: a line may be there twice': [
@@ -128,6 +132,9 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   'is of handlers that fail: failures.test.ts': ['failures'],
   'is of an outage of days: reconcile.test.ts': ['reconcile'],
   'is the sandbox in one process': ['demo'],
+  'shows the set-up around a handler': ['hyperdrive', 'prom-client'],
+  'loses its connection in a run: adapters/databases/libraries.test.ts': filesIn('libraries'),
+  'moves to a store beside an older receiver: moving.test.ts': filesIn('moving'),
 }
 
 test('every example with a handler is interrupted, or says why not', () => {

@@ -90,7 +90,8 @@ function pageSnippets(): [string, string][] {
   return PAGES.flatMap((page) =>
     snippetsOf(page, 'ts').map((code, index): [string, string] => [
       `${page.replaceAll(/\W/g, '-')}-${index + 1}`,
-      code,
+      // Those of CONTRIBUTING.md are for a file in test/support/stores.
+      code.replaceAll("'../../../", "'../../"),
     ]),
   )
 }

@@ -14,7 +14,7 @@ const to = (status: EventStatus): Answer => ({ to: status })
 const refused = (code: RefusalCode): Answer => ({ refused: code })
 
 /** The actions allowed in each state, and the state that they lead to. */
-export const TRANSITIONS: Readonly<Record<EventStatus, Readonly<Record<Trigger, Answer>>>> = {
+const TRANSITIONS: Readonly<Record<EventStatus, Readonly<Record<Trigger, Answer>>>> = {
   draft: {
     publish: to('on_sale'),
     cancel: to('cancelled'),

@@ -301,9 +301,13 @@ inBrowser('deliveries in the page', () => {
       for (const attempt of attempts) {
         await page.goto(`${stage.sandbox.url}/#/deliveries/${id}/${attempt.id}`)
         await page.locator(`a[href$="/${attempt.id}"][aria-current]`).waitFor()
+        // The notice of the attempt before may still be shown.
+        await page.evaluate(() => navigator.clipboard.writeText(''))
         await page.getByRole('button', { name: 'Copy as cURL' }).click()
         await page.getByText('Copied, exactly as it was sent.').waitFor()
-        await run('sh', ['-c', await page.evaluate(() => navigator.clipboard.readText())])
+        const copied = () => page.evaluate(() => navigator.clipboard.readText())
+        await expect.poll(copied).not.toBe('')
+        await run('sh', ['-c', await copied()])
       }
     }
     const order = (all: typeof arrived) => all.map((one) => JSON.stringify(one)).sort()

@@ -80,8 +80,8 @@ onOwnRedis('a Redis store on the client of @upstash/redis', () => {
 
     async function expectUnavailable(client: Upstash, message: RegExp): Promise<void> {
       const store = redisStore(client, { prefix })
-      for (const call of [store.claim(claimOf(key, 'a')), store.isHandled(key)]) {
-        await expect(call).rejects.toMatchObject({
+      for (const call of [() => store.claim(claimOf(key, 'a')), () => store.isHandled(key)]) {
+        await expect(call()).rejects.toMatchObject({
           code: 'store_unavailable',
           message: expect.stringMatching(message),
         })
