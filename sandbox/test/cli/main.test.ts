@@ -63,7 +63,7 @@ describe('the help', () => {
   )
 
   test('is data with --json', async () => {
-    const { records } = await run(['help', '--json'])
+    const { records } = await run('help --json')
     expect(records().map(({ name }) => name)).toEqual(commands.map(({ name }) => name))
     const sign = records().find(({ name }) => name === 'sign')
     expect(sign).toMatchObject({
@@ -98,6 +98,6 @@ describe('a command line', () => {
   test('that is aborted does not end with 0', async () => {
     const stopped = new AbortController()
     stopped.abort()
-    expect(await run(['status'], { signal: stopped.signal })).toMatchObject({ code: 130, stdout: '' })
+    expect(await run('status', { signal: stopped.signal })).toMatchObject({ code: 130, stdout: '' })
   })
 })

@@ -134,7 +134,7 @@ describe('check', () => {
 
   test('stops at a receiver that has another secret, and shows the end of ours alone', async () => {
     const { url } = await listening(good())
-    const { code, stdout } = await run(['check', url, '--secret', 'whsec_another_9876'])
+    const { code, stdout } = await run(`check ${url} --secret whsec_another_9876`)
     expect(code).toBe(1)
     expect(stdout).toMatch(
       /^FAIL {2}valid +401; expected: each answered 2xx\n {6}It refuses a genuine delivery/m,
@@ -150,10 +150,10 @@ describe('check', () => {
     const waiting = new Promise<void>((resolve) => {
       isWaiting = resolve
     })
-    const checked = run(
-      ['check', `http://127.0.0.1:${port}/hooks`, '--secret', secret, '--only', 'stale', '--wait', '60s'],
-      { isTTY: true, onOutput: ({ stderr }) => stderr.includes('Waiting for') && isWaiting() },
-    )
+    const checked = run(`check http://127.0.0.1:${port}/hooks --secret ${secret} --only stale --wait 60s`, {
+      isTTY: true,
+      onOutput: ({ stderr }) => stderr.includes('Waiting for') && isWaiting(),
+    })
     await waiting
     await listening(good(), port)
     expect(await checked).toMatchObject({ code: 0, stdout: expect.stringContaining('1 of 1 probes passed') })
@@ -183,14 +183,14 @@ describe('check', () => {
   test('does not keep Ctrl-C waiting for a receiver that hangs', async () => {
     const stopped = new AbortController()
     const { url } = await listening(() => stopped.abort())
-    expect(
-      (await run(['check', url, '--secret', secret, '--timeout', '0'], { signal: stopped.signal })).code,
-    ).toBe(130)
+    expect((await run(`check ${url} --secret ${secret} --timeout 0`, { signal: stopped.signal })).code).toBe(
+      130,
+    )
   })
 
   test('shows its progress on a terminal', async () => {
     const { url } = await listening(good())
-    const { stderr } = await run(['check', url, '--secret', secret, '--only', 'stale', '--no-color'], {
+    const { stderr } = await run(`check ${url} --secret ${secret} --only stale --no-color`, {
       isTTY: true,
     })
     expect(stderr).toContain(`Probing ${url}…\r\u001b[2K`)

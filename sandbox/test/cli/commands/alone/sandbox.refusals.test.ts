@@ -11,7 +11,7 @@ describe('the sandbox', () => {
   test('refuses a state file that is none, and leaves it as it is', async () => {
     const folder = emptyFolder()
     writeFileSync(join(folder, 'notes.json'), '{"my":"notes"}')
-    const { code, stderr } = await run(['sandbox', '--port', '0', '--state', 'notes.json'], { cwd: folder })
+    const { code, stderr } = await run('sandbox --port 0 --state notes.json', { cwd: folder })
     expect(code).toBe(2)
     expect(stderr).toContain('notes.json')
     expect(stderr).not.toContain('This is a fault')

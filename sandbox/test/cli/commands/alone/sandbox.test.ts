@@ -23,14 +23,7 @@ const FILE = '.tix-webhooks-sandbox.json'
 describe('the sandbox', () => {
   test('prints a key and a secret that work', async () => {
     const { url: to, arrivals } = await receiver()
-    const { ready, url } = await sandbox([
-      '--to',
-      to,
-      '--events',
-      'order.created,event.*',
-      '--secret',
-      'whsec_mine',
-    ])
+    const { ready, url } = await sandbox(`--to ${to} --events order.created,event.* --secret whsec_mine`)
     expect(ready).toEqual({
       event: 'ready',
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
@@ -83,26 +76,23 @@ describe('the sandbox', () => {
     const folder = emptyFolder()
     const stopped = new AbortController()
     let url: string | undefined
-    const ran = run(
-      ['sandbox', '--port', '0', '--to', to, '--freeze', '--jitter', '0', '--retry', '5s,90m'],
-      {
-        cwd: folder,
-        signal: stopped.signal,
-        onOutput({ stdout }) {
-          const found = /API +(\S+)\/v2/.exec(stdout)?.[1]
-          if (url !== undefined || found === undefined) return
-          url = found
-          void exercise(found)
-        },
+    const ran = run(`sandbox --port 0 --to ${to} --freeze --jitter 0 --retry 5s,90m`, {
+      cwd: folder,
+      signal: stopped.signal,
+      onOutput({ stdout }) {
+        const found = /API +(\S+)\/v2/.exec(stdout)?.[1]
+        if (url !== undefined || found === undefined) return
+        url = found
+        void exercise(found)
       },
-    )
+    })
     async function exercise(at: string): Promise<void> {
-      await run(['trigger', 'order.created', '--wait', '--sandbox', at])
-      const { records } = await run(['deliveries', '--json', '--sandbox', at])
+      await run(`trigger order.created --wait --sandbox ${at}`)
+      const { records } = await run(`deliveries --json --sandbox ${at}`)
       await run(['resend', String(records()[0]?.id), '--sandbox', at])
-      await run(['advance', '72h', '--sandbox', at])
+      await run(`advance 72h --sandbox ${at}`)
       await fetch(`${at}/v2/events/evt_x`, { headers: { authorization: 'bearer sk_test_x' } })
-      await run(['trigger', 'order.created', '--live', '--sandbox', at])
+      await run(`trigger order.created --live --sandbox ${at}`)
       stopped.abort()
     }
     const { code, stdout } = await ran
@@ -134,7 +124,7 @@ describe('the sandbox', () => {
   test('is found by commands of its folder, while it runs', async () => {
     const { session, url, folder } = await sandbox()
     expect(JSON.parse(readFileSync(join(folder, FILE), 'utf8'))).toEqual({ url })
-    const { code, records } = await run(['status', '--json'], { cwd: folder, env: { TIX_SANDBOX_URL: '' } })
+    const { code, records } = await run('status --json', { cwd: folder, env: { TIX_SANDBOX_URL: '' } })
     expect(code).toBe(0)
     expect(records()).toMatchObject([{ url }])
     await session.stop()
@@ -167,7 +157,7 @@ describe('the sandbox', () => {
     const { url, folder } = await sandbox()
     const below = join(folder, 'packages', 'shop')
     mkdirSync(below, { recursive: true })
-    const { records } = await run(['status', '--json'], { cwd: below, env: { TIX_SANDBOX_URL: '' } })
+    const { records } = await run('status --json', { cwd: below, env: { TIX_SANDBOX_URL: '' } })
     expect(records()).toMatchObject([{ url }])
   })
 
@@ -194,7 +184,7 @@ describe('the sandbox', () => {
         `^${FILE} cannot be written \\(it is an? .+, not a file\\): name this sandbox with --sandbox ${url}\n$`,
       ),
     )
-    const { stderr } = await run(['status'], { cwd: folder, env: { TIX_SANDBOX_URL: '' } })
+    const { stderr } = await run('status', { cwd: folder, env: { TIX_SANDBOX_URL: '' } })
     expect(stderr).not.toContain('127.0.0.1:1 ')
     await session.stop()
     expect(readFileSync(target, 'utf8')).toBe('{"url":"http://127.0.0.1:1"}')
@@ -241,7 +231,7 @@ describe('the sandbox', () => {
   })
 
   test('limits the rate to the given one', async () => {
-    const { ready } = await sandbox(['--rate-limit', '2/h'])
+    const { ready } = await sandbox('--rate-limit 2/h')
     const headers = { authorization: 'bearer sk_test_x' }
     const statuses: number[] = []
     for (let count = 0; count < 3; count += 1) {
