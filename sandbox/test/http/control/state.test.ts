@@ -62,9 +62,6 @@ test('GET /requests has the latest, as many as are asked for', async () => {
     'test /v2/venues?limit=1',
   ])
   expect(await list('?limit=1')).toHaveLength(1)
-  for (const query of ['?limit=0', '?limit=501', '?limit=', '?status=200']) {
-    expect((await sandbox.call('GET', `/_sandbox/requests${query}`)).status).toBe(400)
-  }
 })
 
 test('GET /state has all that a page shows', async () => {
@@ -112,7 +109,6 @@ test('POST /reset starts over', async () => {
     counts: { test: { events: 0, venues: 3, orders: 0 } },
   })
   expect((await sandbox.call('GET', '/_sandbox/requests')).json()).toEqual({ data: [] })
-  expect((await sandbox.call('POST', '/_sandbox/reset', { body: { all: true } })).status).toBe(400)
 })
 
 test('GET /state?brief=true has the lines of a list: as many as are asked for, and what matches', async () => {
@@ -152,8 +148,6 @@ test('GET /state?brief=true has the lines of a list: as many as are asked for, a
   })
   expect(await state('&q=BUYER2@')).toMatchObject({ matching: 1, deliveries: [{ id: deliveries[1] }] })
   expect(await state('&status=delivered')).toMatchObject({ matching: 0, deliveries: [] })
-  expect((await sandbox.call('GET', '/_sandbox/state?brief=no')).status).toBe(400)
-  expect((await sandbox.call('GET', '/_sandbox/stream?limit=0')).status).toBe(400)
 })
 
 test.each([
