@@ -49,7 +49,7 @@ test.each([
 test('[N123] goes to a moment, and to what is next', async () => {
   const sandbox = apiFixture()
   await sandbox.create({ on_sale_at: '2026-11-25T10:00:00Z' })
-  expect((await sandbox.call('GET', '/_sandbox/clock')).json()).toMatchObject({
+  expect(await sandbox.read('/_sandbox/clock')).toMatchObject({
     next_at: '2026-11-25T10:00:00.000Z',
     next_what: expect.stringMatching(/^.+ goes on sale$/),
   })

@@ -19,7 +19,7 @@ const draftIn = (account: Account, quantity: number) =>
   })
 
 const ordersOf = async (sandbox: ReturnType<typeof apiFixture>, query = '') =>
-  (await sandbox.call('GET', `/_sandbox/orders${query}`)).json<{ data: Order[] }>().data
+  (await sandbox.read<{ data: Order[] }>(`/_sandbox/orders${query}`)).data
 
 test('GET /orders has the newest first, with tickets, and says which were refunded', async () => {
   const sandbox = apiFixture()
@@ -60,10 +60,10 @@ test('GET /orders has those of an event, and those that were refunded or not, an
   const back = (await sandbox.order()).json<{ order: { id: string; event_id: string } }>().order
   await sandbox.act(back.event_id, 'cancel')
   const found = async (query: string) => {
-    const { data, matching } = (await sandbox.call('GET', `/_sandbox/orders?${query}`)).json<{
+    const { data, matching } = await sandbox.read<{
       data: Order[]
       matching: number
-    }>()
+    }>(`/_sandbox/orders?${query}`)
     return { ids: data.map(({ id }) => id), matching }
   }
   expect(await found('limit=1')).toEqual({ ids: [back.id], matching: 2 })
@@ -121,5 +121,5 @@ test('what is done by the control is no request of the API, and has its rules', 
   })
   expect((await sandbox.call('POST', `${path}/reschedule`, { body: {} })).code).toBe('parameter_missing')
   expect((await sandbox.call('POST', '/_sandbox/events/evt_none/cancel', { body: {} })).status).toBe(404)
-  expect((await sandbox.call('GET', '/_sandbox/requests')).json()).toEqual({ data: [] })
+  expect(await sandbox.read('/_sandbox/requests')).toEqual({ data: [] })
 })

@@ -136,7 +136,7 @@ describe('fill', () => {
     const answer = await sandbox.fill(FIXTURES)
     expect([answer.status, answer.json()]).toEqual([201, { venues: 1, events: 1, orders: 1 }])
     expect(sandbox.sent).toEqual([])
-    const { data } = (await sandbox.call('GET', '/v2/events')).json<{ data: object[] }>()
+    const { data } = await sandbox.read<{ data: object[] }>('/v2/events')
     expect(data).toMatchObject([{ title: 'Filled', status: 'on_sale', sold: 2 }])
   })
 })
