@@ -40,8 +40,8 @@ interface Process {
 }
 
 /** The real command, as a process of its own. */
-function start(argv: readonly string[], { cwd = emptyFolder(), env = {} } = {}): Process {
-  const child = spawn(process.execPath, [BIN, ...argv], {
+function start(argv: string, { cwd = emptyFolder(), env = {} } = {}): Process {
+  const child = spawn(process.execPath, [BIN, ...argv.split(' ')], {
     cwd,
     env: { PATH: process.env.PATH, TIX_SANDBOX_URL: 'none', ...env },
   })
@@ -80,10 +80,7 @@ describe('the command as a process', () => {
       const port = await freePort()
       // Twice on the same port: a second start finds it free.
       for (const _time of signal === 'SIGINT' ? ['first', 'second'] : ['once']) {
-        const { child, until, ended, said } = start(
-          ['sandbox', '--port', String(port), '--to', 'http://127.0.0.1:9'],
-          { cwd },
-        )
+        const { child, until, ended, said } = start(`sandbox --port ${port} --to http://127.0.0.1:9`, { cwd })
         await until('Stop it with Ctrl-C.')
         expect(existsSync(join(cwd, '.tix-webhooks-sandbox.json'))).toBe(true)
         child.kill(signal)
@@ -96,7 +93,7 @@ describe('the command as a process', () => {
 
   test.each(['SIGINT', 'SIGHUP'] as const)('removes its temporary endpoint on %s', async (signal) => {
     const { url, json } = await sandbox()
-    const { child, until, ended, said } = start(['listen'], { env: { TIX_SANDBOX_URL: url } })
+    const { child, until, ended, said } = start('listen', { env: { TIX_SANDBOX_URL: url } })
     await until('Listening at')
     expect(await json('endpoints')).toHaveLength(1)
     await json('trigger', 'order.created', '--wait')
@@ -112,10 +109,9 @@ describe('the command as a process', () => {
     const cwd = emptyFolder()
     const orders: string[] = []
     for (const _time of ['first', 'second', 'third']) {
-      const { child, until, ended, said } = start(
-        ['sandbox', '--port', '0', '--json', '--state', 'state.json', '--to', to],
-        { cwd },
-      )
+      const { child, until, ended, said } = start(`sandbox --port 0 --json --state state.json --to ${to}`, {
+        cwd,
+      })
       await until('"event":"ready"')
       const { url } = JSON.parse(said.stdout.split('\n')[0] ?? '')
       await fetch(`${url}/_sandbox/trigger`, {
@@ -133,7 +129,7 @@ describe('the command as a process', () => {
 
   test('is the only one with its --state: a second one ends with 2, and says who has the file, until the first is killed', async () => {
     const cwd = emptyFolder()
-    const argv = ['sandbox', '--port', '0', '--json', '--state', 'state.json', '--to', 'http://127.0.0.1:9']
+    const argv = 'sandbox --port 0 --json --state state.json --to http://127.0.0.1:9'
     const first = start(argv, { cwd })
     await first.until('"event":"ready"')
     const { url } = JSON.parse(first.said.stdout.split('\n')[0] ?? '')
@@ -171,9 +167,9 @@ describe('the command as a process', () => {
 
   test('ends without an error when the reader of its output closes the pipe', async () => {
     const { url: to } = await receiver()
-    const { url, json } = await sandbox(['--to', to])
+    const { url, json } = await sandbox(`--to ${to}`)
     await json('trigger', 'order.created', '--repeat', '50', '--wait')
-    const { child, ended, said } = start(['deliveries', '--json', '--limit', '50'], {
+    const { child, ended, said } = start('deliveries --json --limit 50', {
       env: { TIX_SANDBOX_URL: url },
     })
     child.stdout.destroy()
@@ -183,7 +179,7 @@ describe('the command as a process', () => {
 
   test('does not report a failing receiver as passed when its output is closed', async () => {
     const { url } = await receiver()
-    const { child, until, ended, said } = start(['check', url, '--secret', 's', '--json'])
+    const { child, until, ended, said } = start(`check ${url} --secret s --json`)
     await until('"passed":')
     child.stdout.destroy()
     expect(await ended).not.toBe(0)
@@ -222,9 +218,9 @@ describe('the command as a process', () => {
   test('reads the standard input, and a file of its folder', async () => {
     const cwd = emptyFolder()
     writeFileSync(join(cwd, 'body.json'), '{}')
-    const piped = start(['sign', '--secret', 's', '--t', '1'])
+    const piped = start('sign --secret s --t 1')
     piped.child.stdin.end('{}')
-    const fromFile = start(['sign', '--secret', 's', '--t', '1', '--body', '@body.json'], { cwd })
+    const fromFile = start('sign --secret s --t 1 --body @body.json', { cwd })
     expect(await piped.ended).toBe(0)
     expect(await fromFile.ended).toBe(0)
     expect(piped.said.stdout).toMatch(/^t=1,v1=\w{64}\n$/)
@@ -232,7 +228,7 @@ describe('the command as a process', () => {
   })
 
   test('waits for no more input after Ctrl-C', async () => {
-    const { child, ended, said } = start(['sign', '--secret', 's'])
+    const { child, ended, said } = start('sign --secret s')
     // More than a pipe holds: when it is taken, the command has begun to read.
     if (!child.stdin.write('x'.repeat(1_000_000))) await once(child.stdin, 'drain')
     child.kill('SIGINT')

@@ -36,7 +36,7 @@ async function startFixture(): Promise<Fixture> {
     onError: () => {},
   })
   const { url: receiver } = await listening(hook)
-  const running = await sandbox(['--to', receiver, '--secret', secret, '--freeze'])
+  const running = await sandbox(`--to ${receiver} --secret ${secret} --freeze`)
   await running.json('trigger', 'order.created')
   await running.json('trigger', 'order.created', '--scenario', 'wrong-secret')
   const [{ id = '' } = {}] = (await running.json('endpoints')) as { id: string }[]

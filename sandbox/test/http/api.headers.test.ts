@@ -21,7 +21,7 @@ describe('headers, bodies and methods without effect', () => {
     const again = await sandbox.call('POST', '/v2/events', { headers, body: { ...EVENT, title: 'Another' } })
     expect([first.status, again.status]).toEqual([201, 201])
     expect(first.json().id).not.toBe(again.json().id)
-    const { data } = (await sandbox.call('GET', '/_sandbox/requests')).json<{ data: object[] }>()
+    const { data } = await sandbox.read<{ data: object[] }>('/_sandbox/requests')
     expect(data).toMatchObject([
       { note: 'Idempotency-Key is ignored' },
       { note: 'Idempotency-Key is ignored' },
@@ -53,7 +53,7 @@ describe('headers, bodies and methods without effect', () => {
     const ids = answers.map(({ headers }) => headers.get('x-request-id'))
     expect(new Set(ids).size).toBe(3)
     for (const [index, { text }] of answers.entries()) expect(text).not.toContain(ids[index])
-    const { data } = (await sandbox.call('GET', '/_sandbox/requests')).json<{ data: { id: string }[] }>()
+    const { data } = await sandbox.read<{ data: { id: string }[] }>('/_sandbox/requests')
     expect(data.map(({ id }) => id)).toEqual(ids.reverse())
     for (const path of ['/_sandbox', '/openapi.json', '/e/none', '/none']) {
       expect((await sandbox.call('GET', path)).headers.get('x-request-id')).toMatch(/^req_/)

@@ -63,7 +63,7 @@ test('[S50] [N57] [N66] GET /v2/events lists them, the newest first', async () =
   expect(list).toMatchObject({ object: 'list', url: '/v2/events', has_more: true })
   expect(list.data.map(({ id }) => id)).toEqual(ids.slice(0, 2))
 
-  const rest = (await sandbox.call('GET', `/v2/events?limit=2&starting_after=${ids[1]}`)).json<typeof list>()
+  const rest = await sandbox.read<typeof list>(`/v2/events?limit=2&starting_after=${ids[1]}`)
   expect(rest).toMatchObject({ has_more: false })
   expect(rest.data.map(({ id }) => id)).toEqual(ids.slice(2))
 })

@@ -32,7 +32,7 @@ test.each(ERROR_CAUSES)(
       error: { type: TYPES[status] ?? 'invalid_request_error', code, message: sentence },
     })
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'application/json'])
-    const [logged] = (await sandbox.call('GET', '/_sandbox/requests')).json<{ data: object[] }>().data
+    const [logged] = (await sandbox.read<{ data: object[] }>('/_sandbox/requests')).data
     expect(logged).toMatchObject({ status, error_code: code })
   },
 )

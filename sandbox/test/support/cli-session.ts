@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { type Ran, recordsIn, run, type Surroundings } from './cli.js'
+import { type Argv, type Ran, recordsIn, run, type Surroundings, wordsOf } from './cli.js'
 
 /** A command that runs until it is stopped. */
 export interface Session {
@@ -15,12 +15,12 @@ export interface Session {
 }
 
 /** Starts a command with `--json`, and stops it when the test ends. */
-export function begin(argv: readonly string[], surroundings: Surroundings = {}): Session {
+export function begin(argv: Argv, surroundings: Surroundings = {}): Session {
   const stopped = new AbortController()
   const said = { stdout: '', stderr: '' }
   const waiting = new Set<() => void>()
   let ended: Ran | undefined
-  const ran = run([...argv, '--json'], {
+  const ran = run([...wordsOf(argv), '--json'], {
     ...surroundings,
     signal: stopped.signal,
     onOutput(all) {

@@ -23,8 +23,13 @@ export interface Surroundings {
   onOutput?: (all: { stdout: string; stderr: string }) => void
 }
 
+/** The arguments of a command, or all of them in one text, which is split at its spaces. */
+export type Argv = string | readonly string[]
+
+export const wordsOf = (argv: Argv): readonly string[] => (typeof argv === 'string' ? argv.split(' ') : argv)
+
 /** Runs the command line in this process and captures its output. */
-export async function run(argv: readonly string[], surroundings: Surroundings = {}): Promise<Ran> {
+export async function run(argv: Argv, surroundings: Surroundings = {}): Promise<Ran> {
   const said = { stdout: '', stderr: '' }
   const sink = (name: 'stdout' | 'stderr') => ({
     write(text: string) {
@@ -44,7 +49,7 @@ export async function run(argv: readonly string[], surroundings: Surroundings = 
     cwd: () => surroundings.cwd ?? '/nowhere',
     signal: surroundings.signal ?? new AbortController().signal,
   }
-  const code = await main(argv, io)
+  const code = await main(wordsOf(argv), io)
   return { code, ...said, records: () => recordsIn(said.stdout) }
 }
 

@@ -39,6 +39,8 @@ export interface HttpSandbox {
   readonly app: App
   /** Calls in process. Each answer of the API is checked against its description. */
   call(method: string, path: string, call?: Call): Promise<Answer>
+  /** The JSON at this path. */
+  read<Body = Record<string, unknown>>(path: string): Promise<Body>
   /** The requests sent to endpoints. */
   readonly sent: readonly OutgoingRequest[]
   /** Sets the answer of the endpoints from now on. Default 204. */
@@ -54,6 +56,9 @@ export interface HttpSandboxOptions
     > {
   assume?: Readonly<Record<string, string>>
 }
+
+/** The status and the code of an error. */
+export const told = ({ status, code }: Answer): (number | string | undefined)[] => [status, code]
 
 export const answered = (status: number, headers: Record<string, string> = {}): SendResult => ({
   response: { status, headers, body: '', truncated: false },
@@ -110,7 +115,7 @@ export function httpSandbox(options: HttpSandboxOptions = {}): HttpSandbox {
   })
   const { checkAnswer } = contractWith(service.assumptions)
 
-  return {
+  const sandbox: HttpSandbox = {
     service,
     app,
     sent,
@@ -119,6 +124,7 @@ export function httpSandbox(options: HttpSandboxOptions = {}): HttpSandbox {
     answerWith(next) {
       respond = next
     },
+    read: async <Body>(path: string) => (await sandbox.call('GET', path)).json<Body>(),
     async call(method, path, { key = TEST_KEY, headers = {}, body, raw } = {}) {
       const address = new URL(path, url())
       const isOfApi = /^\/v2(\/|$)/.test(address.pathname)
@@ -134,18 +140,11 @@ export function httpSandbox(options: HttpSandboxOptions = {}): HttpSandbox {
       })
       const response = await app.fetch(request)
       const text = await response.text()
-      if (isOfApi) {
-        checkAnswer({
-          method,
-          path: address.pathname,
-          status: response.status,
-          headers: response.headers,
-          body: text,
-        })
-      }
+      const { status, headers: answered } = response
+      if (isOfApi) checkAnswer({ method, path: address.pathname, status, headers: answered, body: text })
       return {
-        status: response.status,
-        headers: response.headers,
+        status,
+        headers: answered,
         text,
         json: () => JSON.parse(text),
         get code() {
@@ -155,6 +154,7 @@ export function httpSandbox(options: HttpSandboxOptions = {}): HttpSandbox {
       }
     },
   }
+  return sandbox
 }
 
 /** A valid body of `POST /v2/events`. */

@@ -101,7 +101,7 @@ async function portOf(server: Server): Promise<number> {
 /** Opens pages, in a browser that all files of this process share. */
 export interface Opener {
   /** Opens a part of the sandbox's page, such as `#/events`. What it logs as an error fails the test. */
-  open(stage: Pick<PageStage, 'sandbox'>, hash?: string, options?: OpenOptions): Promise<OpenPage>
+  open(stage: Pick<PageStage, 'sandbox'>, hash?: string, options?: OpenOptions): Promise<{ page: Page }>
 }
 
 interface OpenOptions {
@@ -110,12 +110,8 @@ interface OpenOptions {
   readonly colorScheme?: 'light' | 'dark'
   /** Permissions of the page, such as `clipboard-read`. Default: none. */
   readonly permissions?: readonly string[]
-}
-
-interface OpenPage {
-  readonly page: Page
-  /** The errors on the console of the page, those of the CSP too. */
-  readonly errors: readonly string[]
+  /** Whether it may log errors. Default: they fail the test. */
+  readonly mayFail?: boolean
 }
 
 const VIEWPORT = { width: 1280, height: 800 }
@@ -135,7 +131,7 @@ export function useBrowser(): Opener {
     async open(
       { sandbox },
       hash = '',
-      { viewport = VIEWPORT, colorScheme = 'light', permissions = [] } = {},
+      { viewport = VIEWPORT, colorScheme = 'light', permissions = [], mayFail = false } = {},
     ) {
       if (shared === undefined) throw new Error('There is no browser yet: open a page in a test.')
       const page = await shared
@@ -144,13 +140,14 @@ export function useBrowser(): Opener {
         page.removeAllListeners()
         await page.context().clearPermissions()
         await page.goto('about:blank')
+        if (!mayFail) expect(errors).toEqual([])
       })
       await page.setViewportSize(viewport)
       await page.emulateMedia({ colorScheme })
       if (permissions.length > 0) await page.context().grantPermissions([...permissions])
       await page.goto(`${sandbox.url}/${hash}`)
       await page.getByRole('group', { name: 'Clock' }).waitFor()
-      return { page, errors }
+      return { page }
     },
   }
 }

@@ -50,77 +50,63 @@ describe('a value', () => {
     expect(read(text, '--x')).toEqual(value)
   })
 
+  const PORT = 'is not a port: write a number from 0 to 65535 (0 is any free port).'
+  const UNLIKE_URL = 'is not an http or https URL. Write it like http://localhost:3000/hooks.'
+  const SPAN = 'must be a span of time such as 90s, 5m, 72h or 3d, of at most 100 years; not'
+  const INVISIBLE =
+    'must have no line breaks, blanks or invisible characters in it: write them percent-encoded, or leave them out.'
+  const TIME =
+    'is not a valid time: write it with an offset, like 2026-12-01T19:00:00Z or 2026-12-01T20:00+01:00.'
+  const OBJECT = `must be a JSON object, such as '{"order":{"id":"ord_1"}}'.`
+  /** Rows with one message, about the text itself. */
+  const alike = (read: Row[0], message: string, ...texts: string[]): Row[] =>
+    texts.map((text) => [read, text, `${JSON.stringify(text)} ${message}`])
+  const meant = (text: string, url: string): Row => [
+    readUrl,
+    text,
+    `"${text}" is not an http or https URL. Did you mean ${url}?`,
+  ]
+
   test.each<Row>([
-    [readPort, '65536', '--x "65536" is not a port: write a number from 0 to 65535 (0 is any free port).'],
-    [readPort, '-1', '--x "-1" is not a port: write a number from 0 to 65535 (0 is any free port).'],
-    [readPort, 'http', '--x "http" is not a port: write a number from 0 to 65535 (0 is any free port).'],
-    [readPort, '', '--x "" is not a port: write a number from 0 to 65535 (0 is any free port).'],
-    [
+    ...alike(readPort, PORT, '65536', '-1', 'http', ''),
+    [pairOf(readPort), 'a=b', `a "b" ${PORT}`],
+    ...alike(readUrl, UNLIKE_URL, 'ftp://example.com', ''),
+    ...alike(
       readUrl,
-      'localhost:3000/hooks',
-      '--x "localhost:3000/hooks" is not an http or https URL. Did you mean http://localhost:3000/hooks?',
-    ],
-    [
-      readUrl,
-      'example.com',
-      '--x "example.com" is not an http or https URL. Did you mean http://example.com?',
-    ],
-    [
-      readUrl,
-      'ftp://example.com',
-      '--x "ftp://example.com" is not an http or https URL. Write it like http://localhost:3000/hooks.',
-    ],
-    ...['http://localhost:3000/\nhooks', ' http://localhost', 'http://localhost/a\u202eb'].map(
-      (text): Row => [
-        readUrl,
-        text,
-        `--x ${JSON.stringify(text)} must have no line breaks, blanks or invisible characters in it: write them percent-encoded, or leave them out.`,
-      ],
+      INVISIBLE,
+      'http://localhost:3000/\nhooks',
+      ' http://localhost',
+      'http://localhost/a\u202eb',
     ),
-    [shareUpTo(0.5), '0.7', '--x must be a number from 0 to 0.5, such as 0.1, not "0.7".'],
-    [
-      readUrl,
-      '/hooks',
-      '--x "/hooks" is not an http or https URL. Did you mean http://localhost:3000/hooks?',
-    ],
-    [readUrl, '', '--x "" is not an http or https URL. Write it like http://localhost:3000/hooks.'],
-    [readDuration, '72', '--x 72 has no unit: write 72s, 72m, 72h or 72d.'],
-    [
-      readDuration,
-      'soon',
-      '--x must be a span of time such as 90s, 5m, 72h or 3d, of at most 100 years; not "soon".',
-    ],
-    [readDuration, '-1h', '--x -1h is negative: time does not go back.'],
-    [
-      readDuration,
-      '99999999h',
-      '--x must be a span of time such as 90s, 5m, 72h or 3d, of at most 100 years; not "99999999h".',
-    ],
-    ...['2026-12-01T19:00', '2026-02-30T00:00Z', '2026-02-30', 'tomorrow', '1700000000'].map(
-      (text): Row => [
-        readInstant,
-        text,
-        `--x ${JSON.stringify(text)} is not a valid time: write it with an offset, like 2026-12-01T19:00:00Z or 2026-12-01T20:00+01:00.`,
-      ],
+    meant('localhost:3000/hooks', 'http://localhost:3000/hooks'),
+    meant('example.com', 'http://example.com'),
+    meant('/hooks', 'http://localhost:3000/hooks'),
+    [readDuration, '72', '72 has no unit: write 72s, 72m, 72h or 72d.'],
+    [readDuration, 'soon', `${SPAN} "soon".`],
+    [readDuration, '99999999h', `${SPAN} "99999999h".`],
+    [readDuration, '-1h', '-1h is negative: time does not go back.'],
+    ...alike(
+      readInstant,
+      TIME,
+      '2026-12-01T19:00',
+      '2026-02-30T00:00Z',
+      '2026-02-30',
+      'tomorrow',
+      '1700000000',
     ),
-    [readShare, '1.1', '--x must be a number from 0 to 1, such as 0.1, not "1.1".'],
-    [readShare, '10%', '--x must be a number from 0 to 1, such as 0.1, not "10%".'],
-    [wholeNumber(1, 10), '11', '--x must be a whole number from 1 to 10, not "11".'],
-    [wholeNumber(1, 10), '1.5', '--x must be a whole number from 1 to 10, not "1.5".'],
-    [oneOf('dot', 'concat'), 'dto', '--x must be one of dot, concat, not "dto". Did you mean dot?'],
-    [listOf(readText), 'a,,b', '--x "a,,b" has an empty element: write a,b,c.'],
-    [pairOf(readText), 'a', '--x "a" must be name=value.'],
-    [pairOf(readText), '=a', '--x "=a" must be name=value.'],
-    [
-      pairOf(readPort),
-      'a=b',
-      '--x a "b" is not a port: write a number from 0 to 65535 (0 is any free port).',
-    ],
-    [readText, '', '--x is empty.'],
-    [readObject, '[1]', `--x must be a JSON object, such as '{"order":{"id":"ord_1"}}'.`],
-    [readObject, 'null', `--x must be a JSON object, such as '{"order":{"id":"ord_1"}}'.`],
+    [shareUpTo(0.5), '0.7', 'must be a number from 0 to 0.5, such as 0.1, not "0.7".'],
+    [readShare, '1.1', 'must be a number from 0 to 1, such as 0.1, not "1.1".'],
+    [readShare, '10%', 'must be a number from 0 to 1, such as 0.1, not "10%".'],
+    [wholeNumber(1, 10), '11', 'must be a whole number from 1 to 10, not "11".'],
+    [wholeNumber(1, 10), '1.5', 'must be a whole number from 1 to 10, not "1.5".'],
+    [oneOf('dot', 'concat'), 'dto', 'must be one of dot, concat, not "dto". Did you mean dot?'],
+    ...alike(listOf(readText), 'has an empty element: write a,b,c.', 'a,,b'),
+    ...alike(pairOf(readText), 'must be name=value.', 'a', '=a'),
+    [readText, '', 'is empty.'],
+    [readObject, '[1]', OBJECT],
+    [readObject, 'null', OBJECT],
   ])('%o refuses %j', async (read, text, message) => {
-    expect(await cliRefusalOf(() => read(text, '--x'))).toEqual({ exitCode: 2, message })
+    expect(await cliRefusalOf(() => read(text, '--x'))).toEqual({ exitCode: 2, message: `--x ${message}` })
   })
 
   test('that is no JSON is refused with what breaks it', async () => {

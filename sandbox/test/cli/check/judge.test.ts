@@ -131,6 +131,9 @@ test.each<[ScenarioName, (number | string)[], Consequence, string]>([
     'a 2xx means that it was handled. localhost:3000 closed the connection without a complete answer',
   ],
   ['not-json', [500, 'ECONNRESET'], 'crashes', 'localhost:3000 closed the connection'],
+  ['extra-fields', [500], 'loses_events', 'Ignore unknown fields'],
+  ['large', [413], 'loses_events', 'Raise the limit of the body parser'],
+  ['two-v1', [401], 'loses_events', 'Accept a delivery if any v1 matches'],
 ])('%s fails with %j: %s', (name, got, consequence, advice) => {
   expect(judged(name, got)).toMatchObject({
     passed: false,

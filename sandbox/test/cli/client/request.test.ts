@@ -42,7 +42,7 @@ const NO_ANSWERS: readonly (readonly [string, (socket: Socket) => void])[] = [
 describe('a server that answers', () => {
   test.each(NO_ANSWERS)('%s is no sandbox: exit code 3', async (_, answer) => {
     const url = await raw(answer)
-    const { code, stderr } = await run(['status'], { env: { TIX_SANDBOX_URL: url } })
+    const { code, stderr } = await run('status', { env: { TIX_SANDBOX_URL: url } })
     expect(code).toBe(3)
     expect(stderr).toContain(url)
   })

@@ -35,17 +35,17 @@ describe('two servers behind localhost', () => {
 
   test('are reported by trigger in a sandbox', async () => {
     const url = await two(stranger, app())
-    const { run: runHere } = await sandbox(['--to', url, '--secret', secret])
-    const { code, stderr, stdout } = await runHere(['trigger', 'order.created'])
+    const { run: runHere } = await sandbox(`--to ${url} --secret ${secret}`)
+    const { code, stderr, stdout } = await runHere('trigger order.created')
     expect(stdout).toContain('<-- [200]')
     expect(code).toBe(1)
     expect(stderr).toMatch(FOUND)
-    expect(await runHere(['trigger', 'order.created', '--no-wait'])).toMatchObject({ code: 0 })
+    expect(await runHere('trigger order.created --no-wait')).toMatchObject({ code: 0 })
   })
 
   test('are reported by listen, which goes on', async () => {
     const url = await two(stranger, app())
-    const session = begin(['listen', '--forward-to', url, '--secret', secret])
+    const session = begin(`listen --forward-to ${url} --secret ${secret}`)
     const { url: to } = await session.record(({ event }) => event === 'listening')
     const { body, headers } = await signedDelivery('order.created', { secret })
     expect((await fetch(String(to), { method: 'POST', headers, body })).status).toBe(200)
@@ -61,7 +61,7 @@ describe('two servers behind localhost', () => {
     const url = await open()
     const only = ['--only', 'wrong-secret', '--secret', secret]
     expect(await run(['check', url, ...only])).toMatchObject({ code: 0, stderr: '' })
-    const ran = await run(['trigger', 'order.created', '--to', url, '--secret', secret])
+    const ran = await run(`trigger order.created --to ${url} --secret ${secret}`)
     expect(ran).toMatchObject({ code: 0, stderr: '' })
   })
 })

@@ -20,24 +20,20 @@ function outputs(
 const ESCAPE = '\u001b['
 
 describe('colours', () => {
-  test.each<[string, OutputOptions, Parameters<typeof outputs>[1], boolean]>([
-    ['a terminal', {}, { isTTY: true }, true],
-    ['a pipe', {}, {}, false],
-    ['a terminal with NO_COLOR', {}, { isTTY: true, env: { NO_COLOR: '1' } }, false],
-    [
-      'a terminal with an empty NO_COLOR, which says nothing',
-      {},
-      { isTTY: true, env: { NO_COLOR: '' } },
-      true,
-    ],
-    ['a dumb terminal', {}, { isTTY: true, env: { TERM: 'dumb' } }, false],
-    ['a pipe with FORCE_COLOR', {}, { env: { FORCE_COLOR: '1' } }, true],
-    ['a terminal with FORCE_COLOR=0', {}, { isTTY: true, env: { FORCE_COLOR: '0' } }, false],
-    ['NO_COLOR and FORCE_COLOR', {}, { isTTY: true, env: { NO_COLOR: '1', FORCE_COLOR: '1' } }, false],
-    ['a pipe with --color', { color: true }, { env: { NO_COLOR: '1' } }, true],
-    ['a terminal with --no-color', { color: false }, { isTTY: true, env: { FORCE_COLOR: '1' } }, false],
-  ])('of %s', (_case, options, surroundings, expected) => {
-    const { out, said } = outputs(options, surroundings)
+  test.each<[expected: boolean, isTTY: boolean, env: Record<string, string>, OutputOptions?]>([
+    [true, true, {}],
+    [false, false, {}],
+    [false, true, { NO_COLOR: '1' }],
+    // An empty one says nothing.
+    [true, true, { NO_COLOR: '' }],
+    [false, true, { TERM: 'dumb' }],
+    [true, false, { FORCE_COLOR: '1' }],
+    [false, true, { FORCE_COLOR: '0' }],
+    [false, true, { NO_COLOR: '1', FORCE_COLOR: '1' }],
+    [true, false, { NO_COLOR: '1' }, { color: true }],
+    [false, true, { FORCE_COLOR: '1' }, { color: false }],
+  ])('are %s where a terminal is %s, with %j and %j', (expected, isTTY, env, options = {}) => {
+    const { out, said } = outputs(options, { env, isTTY })
     out.print({}, out.colors.red('x'))
     out.fail('y')
     expect(said.stdout.includes(ESCAPE)).toBe(expected)

@@ -13,7 +13,7 @@ async function engineFixture(changes: object = {}) {
     look: () => sandbox.call('GET', path),
     buy: (form: Record<string, string>, headers: Record<string, string> = {}) =>
       sandbox.call('POST', path, { raw: new URLSearchParams(form), headers }),
-    reload: async () => (await sandbox.call('GET', `/v2/events/${event.id}`)).json(),
+    reload: async () => await sandbox.read(`/v2/events/${event.id}`),
   }
 }
 

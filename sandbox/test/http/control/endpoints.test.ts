@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Answer, httpSandbox } from '../../support/http-sandbox.js'
+import { httpSandbox, told } from '../../support/http-sandbox.js'
 
 const URL_ONE = 'http://127.0.0.1:3000/hooks'
 
@@ -15,7 +15,6 @@ function stage() {
     remove: (id: unknown) => sandbox.call('DELETE', at(`/${id}`)),
   }
 }
-const told = (answer: Answer) => [answer.status, answer.code]
 
 test('[S87] [N119] POST creates one, with a secret', async () => {
   const { create, get } = stage()
@@ -39,31 +38,6 @@ test('[S86] POST takes all that an endpoint is', async () => {
   expect(answer.json()).toMatchObject({ ...given, secrets: ['whsec_mine'] })
 })
 
-test.each([
-  [{ url: undefined }, 'parameter_missing', 'url'],
-  [{ url: 5 }, 'parameter_invalid', 'url'],
-  [{ url: 'nonsense' }, 'parameter_invalid', 'url'],
-  [{ url: 'ftp://127.0.0.1/' }, 'parameter_invalid', 'url'],
-  [{ url: 'http://127.0.0.1/\nhooks' }, 'parameter_invalid', 'url'],
-  [{ url: 'http://8.8.8.8/hooks' }, 'parameter_invalid', 'url'],
-  [{ url: 'http://169.254.169.254/latest' }, 'parameter_invalid', 'url'],
-  [{ url: `http://127.0.0.1/${'x'.repeat(5000)}` }, 'parameter_invalid', 'url'],
-  [{ url: 'http://[::ffff:a9fe:a9fe]/' }, 'parameter_invalid', 'url'],
-  [{ events: [] }, 'parameter_invalid', 'events'],
-  [{ events: 'order.created' }, 'parameter_invalid', 'events'],
-  [{ events: ['order.create'] }, 'parameter_invalid', 'events[0]'],
-  [{ events: ['event.*', 'orders.*'] }, 'parameter_invalid', 'events[1]'],
-  [{ enabled: 'yes' }, 'parameter_invalid', 'enabled'],
-  [{ mode: 'prod' }, 'parameter_invalid', 'mode'],
-  [{ kinds: ['*'] }, 'parameter_unknown', 'kinds'],
-])('[N144] POST refuses %j', async (body, code, param) => {
-  const { create, get } = stage()
-  const answer = await create(body)
-  expect(told(answer)).toEqual([400, code])
-  expect(answer.json()).toMatchObject({ error: { param } })
-  expect(await get()).toEqual({ data: [] })
-})
-
 test('a secret that is refused is not repeated', async () => {
   for (const secret of ['', ' hunter2 ', `hunter2${'x'.repeat(5000)}`]) {
     const answer = await stage().create({ secret })
@@ -82,19 +56,6 @@ test('PATCH changes what is given, and nothing else', async () => {
   expect((await patch(before.id, {})).json()).toEqual({ ...before, ...changes })
 })
 
-test.each([
-  [{ mode: 'live' }, 'parameter_unknown'],
-  [{ id: 'we_other' }, 'parameter_unknown'],
-  [{ url: 'http://127.0.0.1/hooks\n' }, 'parameter_invalid'],
-  [{ url: 'http://8.8.8.8/' }, 'parameter_invalid'],
-  [{ events: ['nope'] }, 'parameter_invalid'],
-])('[N144] PATCH refuses %j', async (body, code) => {
-  const { create, patch, get } = stage()
-  const before = (await create()).json()
-  expect(told(await patch(before.id, body))).toEqual([400, code])
-  expect(await get(`/${before.id}`)).toEqual(before)
-})
-
 test('[N107] rotate has a new secret beside the old one, or alone', async () => {
   const { create, rotate } = stage()
   const { id } = (await create({ secret: 'whsec_a' })).json()
@@ -103,8 +64,6 @@ test('[N107] rotate has a new secret beside the old one, or alone', async () => 
   expect((await rotate(id, { secret: 'whsec_d', keep_old: false })).json()).toMatchObject({
     secrets: ['whsec_d'],
   })
-  expect(told(await rotate(id, { keepOld: false }))).toEqual([400, 'parameter_unknown'])
-  expect(told(await rotate(id, { secret: '' }))).toEqual([400, 'parameter_invalid'])
 })
 
 test('DELETE removes it, once', async () => {

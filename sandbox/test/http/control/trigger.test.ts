@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SCENARIOS } from '../../../../testing/index.js'
-import { type Answer, answered, httpSandbox } from '../../support/http-sandbox.js'
+import { answered, httpSandbox } from '../../support/http-sandbox.js'
 
 function stage() {
   const sandbox = httpSandbox()
@@ -9,7 +9,6 @@ function stage() {
   const fill = (body: object) => sandbox.call('POST', '/_sandbox/fill', { body })
   return { ...sandbox, trigger, fill }
 }
-const told = (answer: Answer) => [answer.status, answer.code]
 
 describe('trigger', () => {
   test('makes what the kind is about, and returns what was sent', async () => {
@@ -106,22 +105,6 @@ describe('trigger', () => {
     leaving.abort()
     expect((await waiting).status).toBe(201)
   })
-
-  test.each([
-    [{}, 'parameter_missing'],
-    [{ kind: '' }, 'parameter_invalid'],
-    [{ kind: 'order.refunded' }, 'parameter_missing'],
-    [{ kind: 'order.created', repeat: 0 }, 'parameter_invalid'],
-    [{ kind: 'order.created', repeat: 1e9 }, 'parameter_invalid'],
-    [{ kind: 'order.created', mode: 'prod' }, 'parameter_invalid'],
-    [{ kind: 'order.created', data: [] }, 'parameter_invalid'],
-    [{ kind: 'order.created', payload: {} }, 'parameter_unknown'],
-    [{ kind: 'order.created', set: { 'data.order.totals': 0 } }, expect.stringMatching(/^parameter_/)],
-  ])('refuses %j', async (body, code) => {
-    const sandbox = stage()
-    expect(told(await sandbox.trigger(body))).toEqual([400, code])
-    expect(sandbox.sent).toEqual([])
-  })
 })
 
 test('[N132] the scenarios are those of the testing kit', async () => {
@@ -153,18 +136,7 @@ describe('fill', () => {
     const answer = await sandbox.fill(FIXTURES)
     expect([answer.status, answer.json()]).toEqual([201, { venues: 1, events: 1, orders: 1 }])
     expect(sandbox.sent).toEqual([])
-    const { data } = (await sandbox.call('GET', '/v2/events')).json<{ data: object[] }>()
+    const { data } = await sandbox.read<{ data: object[] }>('/v2/events')
     expect(data).toMatchObject([{ title: 'Filled', status: 'on_sale', sold: 2 }])
-  })
-
-  test.each([
-    [{ evens: [] }],
-    [{ events: [{ title: 'x' }] }],
-    [{ events: [{ ...FIXTURES.events[0], orders: [{ tier: 'VIP', quantity: 1 }] }] }],
-  ])('refuses %j, and keeps nothing of it', async (fixtures) => {
-    const sandbox = stage()
-    const before = sandbox.service.accounts.test.counts()
-    expect((await sandbox.fill(fixtures)).status).toBe(400)
-    expect(sandbox.service.accounts.test.counts()).toEqual(before)
   })
 })

@@ -5,14 +5,15 @@ import { SECRET } from '../../../../../test/support/deliveries.js'
 import { freePort } from '../../../../../test/support/free-port.js'
 import { inMemory, legacyReceiver } from '../../../../../test/support/legacy-receiver.js'
 import { byHand, LAST_TIME_WINS } from '../../../support/checked-receivers.js'
-import { run } from '../../../support/cli.js'
+import { run, type Surroundings } from '../../../support/cli.js'
 import { receiver } from '../../../support/cli-receiver.js'
 import { listening } from '../../../support/cli-server.js'
 
 const secret = 'whsec_check_0123456789'
 const good = () =>
   tixWebhooks({ secret, on: { 'order.created': () => {}, 'event.*': () => {} }, onError: () => {} })
-const check = (url: string, ...argv: string[]) => run(['check', url, '--secret', secret, ...argv])
+const check = (url: string, argv = '', surroundings: Surroundings = {}) =>
+  run(`check ${url} --secret ${secret} ${argv}`.trim(), surroundings)
 
 describe('check', () => {
   test('passes a receiver that does all right', async () => {
@@ -119,12 +120,12 @@ describe('check', () => {
 
   test('says what the answers of a passed probe do not show, with the order to look for', async () => {
     const { url } = await receiver(({ headers }) => (headers['x-service-signature'] ? 200 : 400))
-    const { code, stdout } = await check(url, '--only', 'duplicate,missing-header')
+    const { code, stdout } = await check(url, '--only duplicate,missing-header')
     expect(code).toBe(0)
     expect(stdout).toMatch(
       /^ok {4}duplicate +200\n {6}Answers do not show how often your handler ran\. Check that it handled ord_\w+ once\.$/m,
     )
-    const { records } = await check(url, '--only', 'duplicate,missing-header', '--json')
+    const { records } = await check(url, '--only duplicate,missing-header --json')
     expect(records()).toMatchObject([
       { name: 'missing-header', passed: true },
       { name: 'duplicate', passed: true, note: expect.stringMatching(/^Answers do not show/) },
@@ -134,7 +135,7 @@ describe('check', () => {
 
   test('stops at a receiver that has another secret, and shows the end of ours alone', async () => {
     const { url } = await listening(good())
-    const { code, stdout } = await run(['check', url, '--secret', 'whsec_another_9876'])
+    const { code, stdout } = await run(`check ${url} --secret whsec_another_9876`)
     expect(code).toBe(1)
     expect(stdout).toMatch(
       /^FAIL {2}valid +401; expected: each answered 2xx\n {6}It refuses a genuine delivery/m,
@@ -150,10 +151,10 @@ describe('check', () => {
     const waiting = new Promise<void>((resolve) => {
       isWaiting = resolve
     })
-    const checked = run(
-      ['check', `http://127.0.0.1:${port}/hooks`, '--secret', secret, '--only', 'stale', '--wait', '60s'],
-      { isTTY: true, onOutput: ({ stderr }) => stderr.includes('Waiting for') && isWaiting() },
-    )
+    const checked = run(`check http://127.0.0.1:${port}/hooks --secret ${secret} --only stale --wait 60s`, {
+      isTTY: true,
+      onOutput: ({ stderr }) => stderr.includes('Waiting for') && isWaiting(),
+    })
     await waiting
     await listening(good(), port)
     expect(await checked).toMatchObject({ code: 0, stdout: expect.stringContaining('1 of 1 probes passed') })
@@ -161,7 +162,7 @@ describe('check', () => {
 
   test('waits no longer than the given time, and names the URL where nothing listens', async () => {
     const port = await freePort()
-    expect(await check(`http://127.0.0.1:${port}/hooks`, '--wait', '50ms')).toMatchObject({
+    expect(await check(`http://127.0.0.1:${port}/hooks`, '--wait 50ms')).toMatchObject({
       code: 1,
       stdout: '',
       stderr: `Nothing listens on 127.0.0.1:${port} after 50 ms: did your receiver start, and is that its port?\n`,
@@ -176,38 +177,37 @@ describe('check', () => {
       onError: () => {},
     })
     const { url } = await listening(hook)
-    expect((await check(url, '--only', 'valid')).code).toBe(1)
-    expect((await check(url, '--only', 'valid', '--signature', 'concat')).code).toBe(0)
+    expect((await check(url, '--only valid')).code).toBe(1)
+    expect((await check(url, '--only valid --signature concat')).code).toBe(0)
   })
 
   test('does not keep Ctrl-C waiting for a receiver that hangs', async () => {
     const stopped = new AbortController()
     const { url } = await listening(() => stopped.abort())
-    expect(
-      (await run(['check', url, '--secret', secret, '--timeout', '0'], { signal: stopped.signal })).code,
-    ).toBe(130)
+    expect((await run(`check ${url} --secret ${secret} --timeout 0`, { signal: stopped.signal })).code).toBe(
+      130,
+    )
   })
 
   test('shows its progress on a terminal', async () => {
     const { url } = await listening(good())
-    const { stderr } = await run(['check', url, '--secret', secret, '--only', 'stale', '--no-color'], {
+    const { stderr } = await run(`check ${url} --secret ${secret} --only stale --no-color`, {
       isTTY: true,
     })
     expect(stderr).toContain(`Probing ${url}…\r\u001b[2K`)
   })
 
   test.each([
-    [[], /^URL is missing/],
-    [['localhost:3000'], /Did you mean http:\/\/localhost:3000\?/],
-    [['http://127.0.0.1:9', '--only', 'stael'], /Did you mean stale\?/],
-    [['http://127.0.0.1:9', '--kind', 'order.refunded'], /give the data of "order\.refunded" with --data/],
-    [
-      ['http://127.0.0.1:9', '--kind', 'order.created', '--only', 'thin'],
-      /^The scenario thin needs an event\.\*/,
-    ],
-    [['http://127.0.0.1:9', '--tolerance', '0'], /tolerance/],
-  ])('refuses %j', async (argv, message) => {
-    const { code, stdout, stderr } = await run(['check', ...argv], { env: { TIX_SIGNING_SECRET: secret } })
+    ['', /^URL is missing/],
+    ['localhost:3000', /Did you mean http:\/\/localhost:3000\?/],
+    ['http://127.0.0.1:9 --only stael', /Did you mean stale\?/],
+    ['http://127.0.0.1:9 --kind order.refunded', /give the data of "order\.refunded" with --data/],
+    ['http://127.0.0.1:9 --kind order.created --only thin', /^The scenario thin needs an event\.\*/],
+    ['http://127.0.0.1:9 --tolerance 0', /tolerance/],
+  ])('refuses "check %s"', async (argv, message) => {
+    const { code, stdout, stderr } = await run(`check ${argv}`.trim(), {
+      env: { TIX_SIGNING_SECRET: secret },
+    })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(message)
   })

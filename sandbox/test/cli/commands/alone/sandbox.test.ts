@@ -23,14 +23,7 @@ const FILE = '.tix-webhooks-sandbox.json'
 describe('the sandbox', () => {
   test('prints a key and a secret that work', async () => {
     const { url: to, arrivals } = await receiver()
-    const { ready, url } = await sandbox([
-      '--to',
-      to,
-      '--events',
-      'order.created,event.*',
-      '--secret',
-      'whsec_mine',
-    ])
+    const { ready, url } = await sandbox(`--to ${to} --events order.created,event.* --secret whsec_mine`)
     expect(ready).toEqual({
       event: 'ready',
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
@@ -83,26 +76,23 @@ describe('the sandbox', () => {
     const folder = emptyFolder()
     const stopped = new AbortController()
     let url: string | undefined
-    const ran = run(
-      ['sandbox', '--port', '0', '--to', to, '--freeze', '--jitter', '0', '--retry', '5s,90m'],
-      {
-        cwd: folder,
-        signal: stopped.signal,
-        onOutput({ stdout }) {
-          const found = /API +(\S+)\/v2/.exec(stdout)?.[1]
-          if (url !== undefined || found === undefined) return
-          url = found
-          void exercise(found)
-        },
+    const ran = run(`sandbox --port 0 --to ${to} --freeze --jitter 0 --retry 5s,90m`, {
+      cwd: folder,
+      signal: stopped.signal,
+      onOutput({ stdout }) {
+        const found = /API +(\S+)\/v2/.exec(stdout)?.[1]
+        if (url !== undefined || found === undefined) return
+        url = found
+        void exercise(found)
       },
-    )
+    })
     async function exercise(at: string): Promise<void> {
-      await run(['trigger', 'order.created', '--wait', '--sandbox', at])
-      const { records } = await run(['deliveries', '--json', '--sandbox', at])
+      await run(`trigger order.created --wait --sandbox ${at}`)
+      const { records } = await run(`deliveries --json --sandbox ${at}`)
       await run(['resend', String(records()[0]?.id), '--sandbox', at])
-      await run(['advance', '72h', '--sandbox', at])
+      await run(`advance 72h --sandbox ${at}`)
       await fetch(`${at}/v2/events/evt_x`, { headers: { authorization: 'bearer sk_test_x' } })
-      await run(['trigger', 'order.created', '--live', '--sandbox', at])
+      await run(`trigger order.created --live --sandbox ${at}`)
       stopped.abort()
     }
     const { code, stdout } = await ran
@@ -131,44 +121,40 @@ describe('the sandbox', () => {
     expect(stdout).toContain("curl -H 'authorization: bearer sk_test_local' ")
   })
 
-  test('is found by commands of its folder, while it runs', async () => {
+  const fileIn = (folder: string): unknown => JSON.parse(readFileSync(join(folder, FILE), 'utf8'))
+
+  test('is found by commands of its folder and of those below, while it runs', async () => {
     const { session, url, folder } = await sandbox()
-    expect(JSON.parse(readFileSync(join(folder, FILE), 'utf8'))).toEqual({ url })
-    const { code, records } = await run(['status', '--json'], { cwd: folder, env: { TIX_SANDBOX_URL: '' } })
-    expect(code).toBe(0)
-    expect(records()).toMatchObject([{ url }])
+    expect(fileIn(folder)).toEqual({ url })
+    const below = join(folder, 'packages', 'shop')
+    mkdirSync(below, { recursive: true })
+    for (const cwd of [folder, below]) {
+      const { code, records } = await run('status --json', { cwd, env: { TIX_SANDBOX_URL: '' } })
+      expect([code, records()]).toMatchObject([0, [{ url }]])
+    }
     await session.stop()
-    expect(readdirSync(folder)).toEqual([])
+    expect(readdirSync(folder)).toEqual(['packages'])
   })
 
   test('leaves the file of another sandbox that runs, and says how to name itself', async () => {
     const first = await sandbox()
     const second = await sandbox([], { cwd: first.folder })
-    const found = (): unknown => JSON.parse(readFileSync(join(first.folder, FILE), 'utf8'))
-    expect(found()).toEqual({ url: first.url })
+    expect(fileIn(first.folder)).toEqual({ url: first.url })
     expect(second.session.said.stderr).toBe(
       `Commands in this folder still use the sandbox at ${first.url}: name this one with --sandbox ${second.url}\n`,
     )
     await second.session.stop()
-    expect(found()).toEqual({ url: first.url })
+    expect(fileIn(first.folder)).toEqual({ url: first.url })
   })
 
   test('takes the place of one that runs no more, and leaves a file that another has written', async () => {
-    const folder = emptyFolder()
-    writeFileSync(join(folder, FILE), `{"url":"http://127.0.0.1:${await freePort()}"}`)
-    const { session, url } = await sandbox([], { cwd: folder })
-    expect(JSON.parse(readFileSync(join(folder, FILE), 'utf8'))).toEqual({ url })
-    writeFileSync(join(folder, FILE), '{"url":"http://127.0.0.1:1"}')
+    const cwd = emptyFolder()
+    writeFileSync(join(cwd, FILE), `{"url":"http://127.0.0.1:${await freePort()}"}`)
+    const { session, url } = await sandbox([], { cwd })
+    expect(fileIn(cwd)).toEqual({ url })
+    writeFileSync(join(cwd, FILE), '{"url":"http://127.0.0.1:1"}')
     await session.stop()
-    expect(readFileSync(join(folder, FILE), 'utf8')).toBe('{"url":"http://127.0.0.1:1"}')
-  })
-
-  test('is found by commands of a folder below its own', async () => {
-    const { url, folder } = await sandbox()
-    const below = join(folder, 'packages', 'shop')
-    mkdirSync(below, { recursive: true })
-    const { records } = await run(['status', '--json'], { cwd: below, env: { TIX_SANDBOX_URL: '' } })
-    expect(records()).toMatchObject([{ url }])
+    expect(fileIn(cwd)).toEqual({ url: 'http://127.0.0.1:1' })
   })
 
   test('runs in a folder that it cannot write to, and says how to name it', async () => {
@@ -194,7 +180,7 @@ describe('the sandbox', () => {
         `^${FILE} cannot be written \\(it is an? .+, not a file\\): name this sandbox with --sandbox ${url}\n$`,
       ),
     )
-    const { stderr } = await run(['status'], { cwd: folder, env: { TIX_SANDBOX_URL: '' } })
+    const { stderr } = await run('status', { cwd: folder, env: { TIX_SANDBOX_URL: '' } })
     expect(stderr).not.toContain('127.0.0.1:1 ')
     await session.stop()
     expect(readFileSync(target, 'utf8')).toBe('{"url":"http://127.0.0.1:1"}')
@@ -204,26 +190,18 @@ describe('the sandbox', () => {
   })
 
   test('follows its options: frozen, at a time, with the same ids each time', async () => {
-    const argv = [
-      '--start-at',
-      '2031-05-01T12:00:00+02:00',
-      '--freeze',
-      '--seed',
-      '7',
-      '--to',
-      'http://127.0.0.1:9',
-    ]
-    const [one, other] = [await sandbox(argv), await sandbox(argv)]
-    expect(one.ready).toMatchObject({ clock: { now: '2031-05-01T10:00:00.000Z', frozen: true } })
-    const idOf = ({ ready }: typeof one): unknown => (ready.endpoints as { id: string }[])[0]?.id
-    expect(idOf(one)).toBe(idOf(other))
+    const argv = '--start-at 2031-05-01T12:00:00+02:00 --freeze --seed 7 --to http://127.0.0.1:9'
+    const [{ ready: one }, { ready: other }] = [await sandbox(argv), await sandbox(argv)]
+    expect(one).toMatchObject({
+      clock: { now: '2031-05-01T10:00:00.000Z', frozen: true },
+      endpoints: [{ id: (other.endpoints as { id: string }[])[0]?.id }],
+    })
   })
 
-  test('follows the given assumptions, and takes the given keys', async () => {
-    const { ready } = await sandbox([
-      ...['--assume', 'signature=body', '--assume', 'network-error=final'],
-      ...['--keys', 'sk_test_a,sk_live_b'],
-    ])
+  test('follows the given assumptions, takes the given keys, and limits the rate', async () => {
+    const { ready } = await sandbox(
+      '--assume signature=body --assume network-error=final --keys sk_test_a,sk_live_b --rate-limit 2/h',
+    )
     const described = await fetch(`${ready.url}/openapi.json`)
     expect(await described.json()).toMatchObject({
       'x-assumptions': {
@@ -232,22 +210,13 @@ describe('the sandbox', () => {
         'created-at': { chosen: 'milliseconds' },
       },
     })
-    const statuses = ['sk_test_a', 'sk_test_local'].map(async (key) => {
-      const answer = await fetch(`${ready.api_url}/events`, { headers: { authorization: `bearer ${key}` } })
-      return answer.status
-    })
-    expect(await Promise.all(statuses)).toEqual([200, 401])
-    expect(ready.key).toBe('sk_test_a')
-  })
-
-  test('limits the rate to the given one', async () => {
-    const { ready } = await sandbox(['--rate-limit', '2/h'])
-    const headers = { authorization: 'bearer sk_test_x' }
     const statuses: number[] = []
-    for (let count = 0; count < 3; count += 1) {
-      statuses.push((await fetch(`${ready.api_url}/venues`, { headers })).status)
+    for (const key of ['sk_test_a', 'sk_test_local', 'sk_test_a']) {
+      const headers = { authorization: `bearer ${key}` }
+      statuses.push((await fetch(`${ready.api_url}/events`, { headers })).status)
     }
-    expect(statuses).toEqual([200, 200, 429])
+    expect(statuses).toEqual([200, 401, 429])
+    expect(ready.key).toBe('sk_test_a')
   })
 
   test('goes on from its state file, whose endpoints keep their secrets unless another one is given', async () => {

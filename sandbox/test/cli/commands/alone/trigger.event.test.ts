@@ -15,9 +15,9 @@ function captured(folder: string, text: string | Uint8Array = CAPTURED): string 
 
 test('a captured event is sent in a sandbox to the byte, and signed', async () => {
   const { url, arrivals } = await receiver()
-  const { run: runHere, folder } = await sandbox(['--to', url])
+  const { run: runHere, folder } = await sandbox(`--to ${url}`)
   captured(folder)
-  const { code, stdout } = await runHere(['trigger', '--event', '@captured.json'])
+  const { code, stdout } = await runHere('trigger --event @captured.json')
   expect(code).toBe(0)
   expect(stdout).toMatch(/^--> order\.created \[dlv_/)
   expect(arrivals.map(({ body }) => String(body))).toEqual([CAPTURED])

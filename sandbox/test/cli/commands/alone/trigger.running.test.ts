@@ -12,7 +12,7 @@ const secret = 'whsec_trigger'
 describe('trigger in a sandbox', () => {
   test('makes what it is about, so that the API knows it, and sends that kind alone', async () => {
     const { url, arrivals } = await receiver()
-    const { json, ready } = await sandbox(['--to', url])
+    const { json, ready } = await sandbox(`--to ${url}`)
     await json('trigger', 'event.cancelled', '--wait')
     expect(arrivals.map(({ body }) => JSON.parse(String(body)).type)).toEqual(['event.cancelled'])
     const { id } = JSON.parse(String(arrivals[0]?.body)).data.event
@@ -23,7 +23,7 @@ describe('trigger in a sandbox', () => {
 
   test('sends what had to be made first, too, where it is asked to', async () => {
     const { url, arrivals } = await receiver()
-    const { json } = await sandbox(['--to', url, '--serial'])
+    const { json } = await sandbox(`--to ${url} --serial`)
     await json('trigger', 'order.created', '--chain', '--wait', '--set', 'data.order.total_cents=1')
     const events = arrivals.map(({ body }) => JSON.parse(String(body)))
     expect(events.map(({ type }) => type)).toEqual(['event.published', 'order.created'])
@@ -32,12 +32,12 @@ describe('trigger in a sandbox', () => {
 
   test('does not wait with --no-wait, prints no answer, and says where to read it', async () => {
     const { url } = await receiver()
-    const { run: runHere } = await sandbox(['--to', url])
-    const { code, stdout, stderr } = await runHere(['trigger', 'order.created', '--no-wait'])
+    const { run: runHere } = await sandbox(`--to ${url}`)
+    const { code, stdout, stderr } = await runHere('trigger order.created --no-wait')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^--> order\.created \[dlv_\w+\]\n$/)
     expect(stderr).toMatch(/^See the answer: tix-webhooks deliveries show dlv_\w+\n$/)
-    const several = await runHere(['trigger', 'order.created', '--repeat', '3', '--no-wait'])
+    const several = await runHere('trigger order.created --repeat 3 --no-wait')
     expect(several.stderr).toBe('See the answers: tix-webhooks deliveries --limit 3\n')
   })
 
@@ -54,7 +54,7 @@ describe('trigger in a sandbox', () => {
       parkAfter: { attempts: 1 },
     }
     const { url } = await listening(tixWebhooks({ ...options, onError: () => {} }))
-    const { run: runHere, json } = await sandbox(['--to', url, '--secret', secret])
+    const { run: runHere, json } = await sandbox(`--to ${url} --secret ${secret}`)
     const resend = async () => ['resend', String((await json('deliveries'))[0]?.id)]
     const said = /<-- \[200\] parked POST .+\n {4}Your receiver parked it: it is not handled/
     for (const argv of [
@@ -66,8 +66,8 @@ describe('trigger in a sandbox', () => {
       expect([code, stdout]).toEqual([1, expect.stringMatching(said)])
     }
     expect(await json('deliveries')).toMatchObject([{ status: 'delivered' }])
-    expect((await runHere(['deliveries'])).stdout).toMatch(/ delivered +\d +200 parked /)
-    const unusable = await runHere(['trigger', 'order.created', '--scenario', 'not-json'])
+    expect((await runHere('deliveries')).stdout).toMatch(/ delivered +\d +200 parked /)
+    const unusable = await runHere('trigger order.created --scenario not-json')
     expect(unusable.code).toBe(0)
     expect(unusable.stdout).toMatch(/<-- \[200\] parked POST .+ kept, as it should be$/m)
   })
@@ -76,7 +76,7 @@ describe('trigger in a sandbox', () => {
     'says what was answered and what to do, once, and fails where that was no success: %j',
     async (...argv) => {
       const { url } = await receiver(() => 503)
-      const { run: runHere } = await sandbox(['--to', url])
+      const { run: runHere } = await sandbox(`--to ${url}`)
       const { code, stdout } = await runHere(['trigger', 'order.created', '--repeat', '2', ...argv])
       expect(code).toBe(1)
       expect(stdout.match(/^--> order\.created \[dlv_\w+\]\n<-- \[503\] POST \S+ \d+ m?s$/gm)).toHaveLength(2)
@@ -88,8 +88,8 @@ describe('trigger in a sandbox', () => {
 
   test('does not blame the secret alone for a 401 of the app itself', async () => {
     const { url } = await receiver(() => ({ status: 401, body: '<p>Please log in</p>' }))
-    const { run: runHere } = await sandbox(['--to', url])
-    const { stdout } = await runHere(['trigger', 'order.created'])
+    const { run: runHere } = await sandbox(`--to ${url}`)
+    const { stdout } = await runHere('trigger order.created')
     expect(stdout).toMatch(
       /\n {4}answered: <p>Please log in<\/p>\n {4}401 from something other than tix-webhooks: does a login, .+ in front of \/hooks\?/,
     )
@@ -98,8 +98,8 @@ describe('trigger in a sandbox', () => {
   test('plays a scenario against each endpoint, and judges the answers of each', async () => {
     const { url: good } = await receiver(() => 401)
     const { url: bad } = await receiver(() => 200)
-    const { run: runHere } = await sandbox(['--to', good, '--to', bad])
-    const { code, records } = await runHere(['trigger', 'order.created', '--scenario', 'stale', '--json'])
+    const { run: runHere } = await sandbox(`--to ${good} --to ${bad}`)
+    const { code, records } = await runHere('trigger order.created --scenario stale --json')
     expect(records().filter(({ url }) => url === good)).toMatchObject([
       { scenario: 'stale', trigger: 'scenario', response: { status: 401 } },
     ])
@@ -127,8 +127,8 @@ describe('trigger in a sandbox', () => {
     ['not-json', 200, 1, /acknowledged, though it is unusable\nFAIL {2}not-json/],
   ])('judges %s that is answered %i with %i', async (scenario, status, code, says) => {
     const { url } = await receiver(() => status)
-    const { run: runHere } = await sandbox(['--to', url])
-    const ran = await runHere(['trigger', 'order.created', '--scenario', scenario, '--wait'])
+    const { run: runHere } = await sandbox(`--to ${url}`)
+    const ran = await runHere(`trigger order.created --scenario ${scenario} --wait`)
     expect(ran).toMatchObject({ code, stderr: '' })
     expect(ran.stdout).toMatch(says)
     expect(/is its secret the one/.test(ran.stdout)).toBe(scenario === 'valid' && status === 401)
@@ -138,7 +138,7 @@ describe('trigger in a sandbox', () => {
     [[], 1],
     [['--no-wait'], 0],
   ])('reports that no endpoint takes the kind: with %j, exit code %i', async (argv, expected) => {
-    const { run: runHere } = await sandbox(['--to', 'http://127.0.0.1:9'])
+    const { run: runHere } = await sandbox('--to http://127.0.0.1:9')
     const { code, stdout, stderr } = await runHere(['trigger', 'order.created', '--live', ...argv])
     expect(code).toBe(expected)
     expect(stdout).toMatch(/^--> order\.created \[msg_\w+\]\n$/)
@@ -148,7 +148,7 @@ describe('trigger in a sandbox', () => {
   })
 
   test('names both alternatives if no sandbox runs', async () => {
-    const { code, stderr } = await run(['trigger', 'order.created'])
+    const { code, stderr } = await run('trigger order.created')
     expect(code).toBe(3)
     expect(stderr).toBe(
       'No sandbox is running. Start one with: tix-webhooks sandbox. To send once without one: --to URL\n',

@@ -10,11 +10,11 @@ import { emptyFolder } from '../../../support/cli-sandbox.js'
 import { listening } from '../../../support/cli-server.js'
 
 const secret = 'whsec_trigger'
-const signed = ['--secret', secret]
+const signed = `--secret ${secret}`
 
 /** Sends without a sandbox. */
-const once = (url: string, ...argv: string[]) =>
-  run(['trigger', 'order.created', '--to', url, ...signed, '--json', ...argv])
+const once = (url: string, argv = '') =>
+  run(`trigger order.created --to ${url} ${signed} --json ${argv}`.trim())
 
 describe('trigger without a sandbox', () => {
   test('signs a sample and sends it once, to the very URL', async () => {
@@ -23,22 +23,18 @@ describe('trigger without a sandbox', () => {
     expect(code).toBe(0)
     expect(arrivals).toHaveLength(1)
     const { body = '', headers, path } = arrivals[0] ?? {}
+    const signature = headers?.['x-service-signature']
     expect(path).toBe('/hooks?a=1&b=2')
-    await verifySignature(body, headers?.['x-service-signature'], { secret })
+    await verifySignature(body, signature, { secret })
     const event = JSON.parse(String(body))
-    expect(event).toMatchObject({
-      type: 'order.created',
-      data: { order: { id: expect.stringMatching(/^ord_/) } },
-    })
+    const data = { order: { id: expect.stringMatching(/^ord_/) } }
+    expect(event).toMatchObject({ type: 'order.created', data })
     expect(Math.abs(Date.parse(event.created_at) - Date.now())).toBeLessThan(60_000)
     expect(records()).toEqual([
       {
         kind: 'order.created',
         url,
-        headers: {
-          'content-type': 'application/json',
-          'x-service-signature': headers?.['x-service-signature'],
-        },
+        headers: { 'content-type': 'application/json', 'x-service-signature': signature },
         body: String(body),
         response: expect.objectContaining({ status: 200 }),
         duration_ms: expect.any(Number),
@@ -50,12 +46,7 @@ describe('trigger without a sandbox', () => {
     const { url, arrivals } = await receiver()
     await once(
       url,
-      '--set',
-      'data.order.total_cents=0',
-      '--set',
-      'data.order.buyer_email=a=b@example.com',
-      '--set',
-      'data.tickets[0].tier="7"',
+      '--set data.order.total_cents=0 --set data.order.buyer_email=a=b@example.com --set data.tickets[0].tier="7"',
     )
     expect(JSON.parse(String(arrivals[0]?.body)).data).toMatchObject({
       order: { total_cents: 0, buyer_email: 'a=b@example.com' },
@@ -68,7 +59,7 @@ describe('trigger without a sandbox', () => {
     const cwd = emptyFolder()
     writeFileSync(join(cwd, 'data.json'), '\ufeff{"from":"file"}')
     const send = (data: string, stdin = '') =>
-      run(['trigger', 'order.refunded', '--to', url, ...signed, '--data', data], { cwd, stdin })
+      run(`trigger order.refunded --to ${url} ${signed} --data ${data}`, { cwd, stdin })
     await send('{"from":"text"}')
     await send('@data.json')
     await send('-', '{"from":"stdin"}')
@@ -80,15 +71,15 @@ describe('trigger without a sandbox', () => {
   })
 
   test.each([
-    ['duplicate', 3, 0],
-    ['tampered-byte', 4, 0],
-    ['slow-body', 1, 0],
-    ['concurrent-burst', 12, 0],
-  ])('plays the scenario %s against a receiver that withstands it', async (scenario, count, code) => {
+    ['duplicate', 3],
+    ['tampered-byte', 4],
+    ['slow-body', 1],
+    ['concurrent-burst', 12],
+  ])('plays the scenario %s against a receiver that withstands it', async (scenario, count) => {
     const hook = tixWebhooks({ secret, on: { 'order.created': () => {} }, onError: () => {} })
     const { url } = await listening(hook)
-    const ran = await once(url, '--scenario', scenario)
-    expect(ran).toMatchObject({ code, stderr: '' })
+    const ran = await once(url, `--scenario ${scenario}`)
+    expect(ran).toMatchObject({ code: 0, stderr: '' })
     expect(ran.records()).toHaveLength(count + 1)
     expect(ran.records()[0]).toMatchObject({ scenario })
     expect(ran.records().at(-1)).toEqual({ scenario, passed: true, expected: expect.any(String) })
@@ -97,27 +88,15 @@ describe('trigger without a sandbox', () => {
   test('does not blame the 409 to a copy on how events are told apart', async () => {
     const seen = new Set<string>()
     const { url } = await receiver(({ body }) => (seen.size < seen.add(String(body)).size ? 200 : 409))
-    const ran = await once(url, '--scenario', 'tied')
-    expect(ran.records().map(({ response }) => (response as { status?: number })?.status)).toEqual([
-      200,
-      200,
-      409,
-      undefined,
-    ])
+    const ran = await once(url, '--scenario tied')
+    const statuses = ran.records().map(({ response }) => (response as { status?: number })?.status)
+    expect(statuses).toEqual([200, 200, 409, undefined])
     expect(ran.code).toBe(0)
   })
 
   test('fails where a scenario is not answered as it should be, and says how', async () => {
     const { url } = await receiver(() => 200)
-    const { code, stdout, stderr } = await run([
-      'trigger',
-      'order.created',
-      '--to',
-      url,
-      ...signed,
-      '--scenario',
-      'stale',
-    ])
+    const { code, stdout, stderr } = await run(`trigger order.created --to ${url} ${signed} --scenario stale`)
     expect(code).toBe(1)
     expect(stdout).toMatch(
       /^--> order\.created\n<-- \[200\] POST \S+ stale \d+ m?s accepted, though it is a replay\nFAIL {2}stale; expected: each answered 4xx\n {6}It ACCEPTED A REPLAY\./,
@@ -127,13 +106,7 @@ describe('trigger without a sandbox', () => {
 
   test('fails where nothing listens, and says so', async () => {
     const port = await freePort()
-    const { code, stdout } = await run([
-      'trigger',
-      'order.created',
-      '--to',
-      `http://127.0.0.1:${port}/`,
-      ...signed,
-    ])
+    const { code, stdout } = await run(`trigger order.created --to http://127.0.0.1:${port}/ ${signed}`)
     expect(code).toBe(1)
     expect(stdout).toContain(`<-- [ECONNREFUSED] POST http://127.0.0.1:${port}/`)
     expect(stdout).toContain('is your receiver running')
@@ -145,38 +118,35 @@ describe('trigger without a sandbox', () => {
       stopped.abort()
       return 200
     })
-    const argv = ['trigger', 'order.created', '--to', url, ...signed, '--repeat', '5']
+    const argv = `trigger order.created --to ${url} ${signed} --repeat 5`
     expect((await run(argv, { signal: stopped.signal })).code).toBe(130)
     expect(arrivals).toHaveLength(1)
   })
 
   test.each([
-    [['order.created'], /^There is no signing secret/],
+    ['order.created', /^There is no signing secret/],
     [
-      ['order.craeted', ...signed],
+      `order.craeted ${signed}`,
       /^There is no kind "order\.craeted"\. Did you mean order\.created\? For an undocumented kind, give --data\.$/m,
     ],
-    [['order.created', ...signed, '--scenario', 'dupe'], /Did you mean duplicate\?/],
-    [['order.refunded', ...signed], /^data is missing: there are samples of order\.created/],
-    [
-      ['order.created', ...signed, '--set', 'data.order.totl_cents=0'],
-      /^The payload has no data\.order\.totl_cents/,
-    ],
-    [['order.created', ...signed, '--data', '[]'], /^--data must be a JSON object/],
-    [['order.created', ...signed, '--data', '{'], /^--data is not valid JSON: .+\. Quote it for the shell/],
-    [['order.created', ...signed, '--data', '-'], /^--data is not valid JSON: .+\. Correct it there\.$/m],
-    [['order.created', ...signed, '--data', '@gone.json'], /^--data: there is no such file: gone\.json/],
-    [['order.created', ...signed, '--scenario', 'stael'], /Did you mean stale\?/],
-    [['order.created', ...signed, '--scenario', 'thin'], /^There is no thin of this order\.created/],
-    [['order.created', ...signed, '--chain'], /^--chain needs a sandbox, and --to sends without one/],
-    [['order.created', ...signed, '--no-wait'], /^--no-wait needs a sandbox/],
-    [['order.created', ...signed, '--live'], /^--live needs a sandbox/],
-    [['order.created', ...signed, '--sandbox', 'http://127.0.0.1:1'], /^--sandbox needs a sandbox/],
-    [['order.created', ...signed, '--repeat', '0'], /^--repeat must be a whole number from 1 to 1000/],
-    [['', ...signed], /^KIND is empty/],
-  ])('refuses %j', async (argv, message) => {
+    [`order.created ${signed} --scenario dupe`, /Did you mean duplicate\?/],
+    [`order.refunded ${signed}`, /^data is missing: there are samples of order\.created/],
+    [`order.created ${signed} --set data.order.totl_cents=0`, /^The payload has no data\.order\.totl_cents/],
+    [`order.created ${signed} --data []`, /^--data must be a JSON object/],
+    [`order.created ${signed} --data {`, /^--data is not valid JSON: .+\. Quote it for the shell/],
+    [`order.created ${signed} --data -`, /^--data is not valid JSON: .+\. Correct it there\.$/m],
+    [`order.created ${signed} --data @gone.json`, /^--data: there is no such file: gone\.json/],
+    [`order.created ${signed} --scenario stael`, /Did you mean stale\?/],
+    [`order.created ${signed} --scenario thin`, /^There is no thin of this order\.created/],
+    [`order.created ${signed} --chain`, /^--chain needs a sandbox, and --to sends without one/],
+    [`order.created ${signed} --no-wait`, /^--no-wait needs a sandbox/],
+    [`order.created ${signed} --live`, /^--live needs a sandbox/],
+    [`order.created ${signed} --sandbox http://127.0.0.1:1`, /^--sandbox needs a sandbox/],
+    [`order.created ${signed} --repeat 0`, /^--repeat must be a whole number from 1 to 1000/],
+    [` ${signed}`, /^KIND is empty/],
+  ])('refuses %s', async (argv, message) => {
     const { url, arrivals } = await receiver()
-    const { code, stderr } = await run(['trigger', ...argv, '--to', url], { cwd: emptyFolder() })
+    const { code, stderr } = await run(`trigger ${argv} --to ${url}`, { cwd: emptyFolder() })
     expect(code).toBe(2)
     expect(stderr).toMatch(message)
     expect(arrivals).toEqual([])

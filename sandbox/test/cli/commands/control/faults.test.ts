@@ -4,17 +4,17 @@ import { sandbox } from '../../../support/cli-sandbox.js'
 describe('faults', () => {
   test('are added, listed with what is left of them, and removed', async () => {
     const { run, json, url } = await sandbox()
-    const added = await run(['faults', 'add', '/v2/events', '--status', '503', '--times', '2'])
+    const added = await run('faults add /v2/events --status 503 --times 2')
     const [, id = ''] =
       /^(flt_\w+) {2}any \/v2\/events… {2}answered 503 {2}2 left {2}0 hits\n$/.exec(added.stdout) ?? []
     expect(added).toMatchObject({ code: 0, stderr: `To remove it: tix-webhooks faults remove ${id}\n` })
-    await run(['faults', 'add', '/v2/venues', '--method', 'get', '--delay', '2s', '--drop'])
+    await run('faults add /v2/venues --method get --delay 2s --drop')
     expect((await fetch(`${url}/v2/events`)).status).toBe(503)
     expect(await json('faults')).toMatchObject([
       { id, path: '/v2/events', status: 503, times: 1, hits: 1 },
       { path: '/v2/venues', method: 'GET', delay_ms: 2000, drop: true, hits: 0 },
     ])
-    const { stdout } = await run(['faults', 'list'])
+    const { stdout } = await run('faults list')
     expect(stdout.replaceAll(/flt_\w+/g, 'flt_').replaceAll(/ {2,}/g, '  ')).toBe(
       [
         'FAULT  REQUESTS  EFFECT  LEFT  HITS',
@@ -23,10 +23,10 @@ describe('faults', () => {
         '',
       ].join('\n'),
     )
-    expect((await run(['faults', 'remove', id])).stdout).toBe(`Removed ${id}.\n`)
+    expect((await run(`faults remove ${id}`)).stdout).toBe(`Removed ${id}.\n`)
     expect(await json('faults')).toHaveLength(1)
-    expect((await run(['faults', 'remove', '--all'])).stdout).toBe('Removed all faults.\n')
-    expect(await run(['faults'])).toMatchObject({
+    expect((await run('faults remove --all')).stdout).toBe('Removed all faults.\n')
+    expect(await run('faults')).toMatchObject({
       code: 0,
       stdout: '',
       stderr: 'There are no faults. To add one: tix-webhooks faults add /v2/events --status 503\n',

@@ -9,8 +9,8 @@ interface Order {
 
 /** Two orders, of which the second is refunded. */
 async function withOrders(): Promise<CliSandbox & { paid: Order; refunded: Order }> {
-  const running = await sandbox(['--freeze'])
-  for (const kind of ['order.created', 'order.created']) await running.run(['trigger', kind, '--no-wait'])
+  const running = await sandbox('--freeze')
+  for (const kind of ['order.created', 'order.created']) await running.run(`trigger ${kind} --no-wait`)
   const [refunded, paid] = (await running.json('orders')) as unknown as [Order, Order]
   await fetch(`${running.url}/v2/events/${refunded.event_id}/cancel`, {
     method: 'POST',
@@ -22,7 +22,7 @@ async function withOrders(): Promise<CliSandbox & { paid: Order; refunded: Order
 describe('orders', () => {
   test('are listed, the newest first, with tickets and whether they were refunded', async () => {
     const { run, paid, refunded } = await withOrders()
-    const { code, stdout } = await run(['orders'])
+    const { code, stdout } = await run('orders')
     expect(code).toBe(0)
     const line = ({ id, event_id, tickets }: Order, state: string, buyer: number) =>
       `${id}  ${state}  5400  buyer${buyer}@example.com  ${event_id}  2 × general admission ${tickets.map((ticket) => ticket.id).join(' ')}`
@@ -44,7 +44,7 @@ describe('orders', () => {
     expect(await ids('--paid')).toEqual([paid.id])
     expect(await ids('--event', paid.event_id)).toEqual([paid.id])
     expect(await ids('--limit', '1')).toEqual([refunded.id])
-    expect((await run(['orders', '--limit', '1'])).stderr).toBe('1 more match: list more with --limit.\n')
-    expect(await run(['orders', '--refunded', '--paid'])).toMatchObject({ code: 2 })
+    expect((await run('orders --limit 1')).stderr).toBe('1 more match: list more with --limit.\n')
+    expect(await run('orders --refunded --paid')).toMatchObject({ code: 2 })
   })
 })

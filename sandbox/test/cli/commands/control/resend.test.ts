@@ -6,8 +6,8 @@ import { sandbox } from '../../../support/cli-sandbox.js'
 async function withFailures() {
   let status = 500
   const { url, arrivals } = await receiver(() => status)
-  const running = await sandbox(['--to', url, '--freeze', '--retry', '5s'])
-  await running.run(['trigger', 'order.created', '--repeat', '2', '--wait'])
+  const running = await sandbox(`--to ${url} --freeze --retry 5s`)
+  await running.run('trigger order.created --repeat 2 --wait')
   await running.json('advance', '1m')
   const ids = (await running.json('deliveries')).map(({ id }) => String(id))
   arrivals.length = 0
@@ -32,13 +32,13 @@ describe('resend', () => {
 
   test('sends all that failed, and fails where one fails again', async () => {
     const { run, heal, arrivals } = await withFailures()
-    const again = await run(['resend', '--failed'])
+    const again = await run('resend --failed')
     expect(again.code).toBe(1)
     expect(again.stdout.match(/^<-- \[500\] POST \S+ \[dlv_\w+\] \d+ ms/gm)).toHaveLength(2)
     heal()
-    expect((await run(['resend', '--failed'])).code).toBe(0)
+    expect((await run('resend --failed')).code).toBe(0)
     expect(arrivals).toHaveLength(4)
-    expect(await run(['resend', '--failed'])).toMatchObject({
+    expect(await run('resend --failed')).toMatchObject({
       code: 0,
       stdout: '',
       stderr: 'There is nothing to resend.\n',
@@ -47,20 +47,20 @@ describe('resend', () => {
 
   test('reports what it leaves out, and why nothing is left', async () => {
     const { run, json } = await withFailures()
-    await run(['trigger', 'order.created', '--scenario', 'valid'])
+    await run('trigger order.created --scenario valid')
     const [{ id = '' } = {}] = (await json('endpoints')) as { id: string }[]
-    await run(['endpoints', 'disable', id])
-    expect((await run(['resend', '--failed'])).stderr).toMatch(
+    await run(`endpoints disable ${id}`)
+    expect((await run('resend --failed')).stderr).toMatch(
       /^2 deliveries are left out: the endpoint is disabled\. To enable it: .+\n/,
     )
-    expect((await run(['resend', '--since', '1h'])).stderr).toMatch(
+    expect((await run('resend --since 1h')).stderr).toMatch(
       /1 delivery is left out: sent by a scenario\. To resend one, name its id\.\n/,
     )
-    await run(['endpoints', 'remove', id])
-    expect((await run(['resend', '--failed'])).stderr).toMatch(
+    await run(`endpoints remove ${id}`)
+    expect((await run('resend --failed')).stderr).toMatch(
       /^2 deliveries are left out: the endpoint was removed, .+\n/,
     )
-    expect((await run(['resend', '--since', '0s'])).stderr).toMatch(
+    expect((await run('resend --since 0s')).stderr).toMatch(
       /There is nothing to resend: --since counts back from the virtual time, which is \d{4}-/,
     )
   })

@@ -10,9 +10,9 @@ describe('status', () => {
       run: runHere,
       json,
       url,
-    } = await sandbox(['--start-at', '2031-05-01T12:00:00Z', '--freeze', '--assume', 'signature=body'])
+    } = await sandbox('--start-at 2031-05-01T12:00:00Z --freeze --assume signature=body')
     await json('trigger', 'order.created', '--no-wait')
-    const { stdout } = await runHere(['status'])
+    const { stdout } = await runHere('status')
     expect(stdout).toContain(`at ${url}\n`)
     expect(stdout).toContain('clock        2031-05-01T12:00:00.000Z, frozen, next: ')
     expect(stdout).toMatch(/^test {9}.*1 events/m)
@@ -28,7 +28,7 @@ describe('reset', () => {
       asked = resolve
     })
     const { url: to } = await listening(() => asked())
-    const { json } = await sandbox(['--to', to, '--timeout', '0', '--freeze'])
+    const { json } = await sandbox(`--to ${to} --timeout 0 --freeze`)
     await json('trigger', 'order.created', '--no-wait')
     await isAsked
     const advances = [json('advance', '72h'), json('advance', '1h')]
@@ -43,13 +43,13 @@ describe('fill', () => {
     const { run: runHere, folder, json } = await sandbox()
     const [before] = (await json('status')) as { counts: { test: { venues: number } } }[]
     writeFileSync(join(folder, 'fixtures.json'), '{"venues":[{"name":"The Hall"}]}')
-    expect(await runHere(['fill', 'fixtures.json'])).toMatchObject({
+    expect(await runHere('fill fixtures.json')).toMatchObject({
       code: 0,
       stdout: 'Created 1 venue, 0 events, 0 orders.\n',
     })
-    expect(
-      (await runHere(['fill', '-', '--json'], { stdin: '{"venues":[{"name":"The Barn"}]}' })).records(),
-    ).toEqual([{ venues: 1, events: 0, orders: 0 }])
+    expect((await runHere('fill - --json', { stdin: '{"venues":[{"name":"The Barn"}]}' })).records()).toEqual(
+      [{ venues: 1, events: 0, orders: 0 }],
+    )
     expect(await json('status')).toMatchObject([
       { counts: { test: { venues: (before?.counts.test.venues ?? 0) + 2 } } },
     ])
@@ -85,7 +85,7 @@ describe('fill', () => {
 describe('openapi', () => {
   test('is that of the running sandbox', async () => {
     const { run: runHere, url } = await sandbox()
-    const { code, stdout } = await runHere(['openapi'])
+    const { code, stdout } = await runHere('openapi')
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ openapi: '3.1.0', servers: [{ url }] })
     expect(stdout).toContain('\n  "')
