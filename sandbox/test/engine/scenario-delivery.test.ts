@@ -13,9 +13,17 @@ async function genuine({ body }: Message) {
   return { body, headers: { 'content-type': 'application/json', ...headers } }
 }
 
-describe('what is spoilt on purpose', () => {
+describe('a scenario', () => {
   const messageOf = ({ engine }: ReturnType<typeof engineFixture>) =>
     engine.createMessage({ mode: 'test', type: 'order.created', data: { order: { id: 'ord_1' } } })
+
+  const send = (fixture: ReturnType<typeof engineFixture>, more: { atOnce?: boolean; count?: number } = {}) =>
+    fixture.engine.deliverScenario(fixture.endpointId, messageOf(fixture), {
+      passes: () => true,
+      scenario: 'concurrent-burst',
+      requests: Array(more.count ?? 1).fill(tampered),
+      ...more,
+    })
 
   test('[N115] is one delivery, whose attempts record the scenario and what was sent, and is not retried', async () => {
     const fixture = engineFixture({ answer: () => 401 })
@@ -26,20 +34,15 @@ describe('what is spoilt on purpose', () => {
       scenario: 'tampered-byte',
       requests: [tampered, await genuine(message)],
     })
+    const recorded = { trigger: 'scenario', scenario: 'tampered-byte', response: { status: 401 } }
     expect(delivery).toMatchObject({
       id: expect.stringMatching(/^dlv_/),
       message,
       endpointId,
       status: 'passed',
       attempts: [
-        {
-          number: 1,
-          trigger: 'scenario',
-          scenario: 'tampered-byte',
-          sentBody: tampered.body,
-          response: { status: 401 },
-        },
-        { number: 2, trigger: 'scenario', scenario: 'tampered-byte', response: { status: 401 } },
+        { number: 1, sentBody: tampered.body, ...recorded },
+        { number: 2, ...recorded },
       ],
     })
     expect(delivery.attempts[1]).not.toHaveProperty('sentBody')
@@ -50,14 +53,8 @@ describe('what is spoilt on purpose', () => {
       'content-length': '17',
       'user-agent': 'tix-webhooks-sandbox',
     })
-    expect(changes.map(({ what }) => what)).toEqual([
-      'endpoints',
-      'message',
-      'delivery',
-      'attempt',
-      'attempt',
-      'delivery',
-    ])
+    const seen = changes.map(({ what }) => what).join(' ')
+    expect(seen).toBe('endpoints message delivery attempt attempt delivery')
     await clock.advanceBy(72 * HOUR_MS)
     expect(received).toHaveLength(2)
   })
@@ -93,14 +90,11 @@ describe('what is spoilt on purpose', () => {
           return 200
         },
       })
-      const delivery = await fixture.engine.deliverScenario(fixture.endpointId, messageOf(fixture), {
-        passes: () => true,
-        scenario: 'concurrent-burst',
-        requests: Array(12).fill(tampered),
-        atOnce,
-      })
+      const delivery = await send(fixture, { atOnce, count: 12 })
       expect(seen).toBe(most)
-      expect(delivery.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+      expect(delivery.attempts.map(({ number }) => number)).toEqual(
+        Array.from({ length: 12 }, (_, at) => at + 1),
+      )
     }
   })
 
@@ -108,11 +102,7 @@ describe('what is spoilt on purpose', () => {
     const hold = barrier<number>()
     const fixture = engineFixture({ answer: (): FixtureAnswer => hold.opened })
     const { engine, clock, endpointId, received } = fixture
-    const sent = engine.deliverScenario(endpointId, messageOf(fixture), {
-      passes: () => true,
-      scenario: 's',
-      requests: [tampered],
-    })
+    const sent = send(fixture)
     let advanced = false
     const advance = clock.advanceBy(1000).then(() => {
       advanced = true
