@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Collection } from '../../domain/collection.js'
 import type { RefusalCode } from '../../domain/refusal.js'
-import { EVENT_STATUSES } from '../../domain/resources.js'
 import { apiRefusalOf, thrownRefusal, ticketing } from '../support/ticketing.js'
 
 /** An account with this many events, the newest of which is the last. */
@@ -16,14 +15,6 @@ function accountWith(count: number) {
 }
 
 describe('the list of events', () => {
-  test('[S50] [S77] [N57] has all events, the newest first', () => {
-    const { ids, list, account } = accountWith(3)
-    expect(list()).toEqual({ ids: [...ids].reverse(), hasMore: false })
-    expect(account.listEvents(undefined).data).toEqual(
-      [...ids].reverse().map((id) => account.retrieveEvent(id)),
-    )
-  })
-
   test('[S74] has 25 unless a limit is given, which is 1 to 100', () => {
     const { list, ids } = accountWith(101)
     const newest = [...ids].reverse()
@@ -31,26 +22,6 @@ describe('the list of events', () => {
     expect(list({ limit: '1' })).toEqual({ ids: newest.slice(0, 1), hasMore: true })
     expect(list({ limit: '100' })).toEqual({ ids: newest.slice(0, 100), hasMore: true })
     expect(list({ limit: 100, starting_after: newest[0] })).toEqual({ ids: newest.slice(1), hasMore: false })
-  })
-
-  test.each(EVENT_STATUSES)('[S10] [S70] is filtered by the status %s', async (status) => {
-    const service = ticketing()
-    const { account } = service
-    const { id } = await service.eventIn(status)
-    for (const other of EVENT_STATUSES) {
-      expect(account.listEvents({ status: other }).data.map((event) => event.id)).toEqual(
-        other === status ? [id] : [],
-      )
-    }
-  })
-
-  test('[S71] is filtered by the venue', () => {
-    const { account, create, venueId } = ticketing()
-    const there = create()
-    const other = create({ venue_id: undefined, venue: { name: 'Barn' } })
-    const idsAt = (venue_id: string) => account.listEvents({ venue_id }).data.map(({ id }) => id)
-    expect(idsAt(venueId)).toEqual([there.id])
-    expect(idsAt(other.venue_id)).toEqual([other.id])
   })
 
   test.each<[Record<string, string>, number[]]>([

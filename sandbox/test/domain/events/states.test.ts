@@ -97,31 +97,6 @@ describe('an event', () => {
 })
 
 describe('by itself, an event', () => {
-  test.each<[EventStatus, EventStatus]>([
-    ['draft', 'draft'],
-    ['on_sale', 'past'],
-    ['sold_out', 'past'],
-    ['past', 'past'],
-    ['cancelled', 'cancelled'],
-  ])(
-    '[N87] [N88] [N91] that is %s is %s when its end is reached, without a webhook',
-    async (status, then) => {
-      const service = ticketing()
-      const { account, clock, emitted } = service
-      const { id, ends_at } = await service.eventIn(status)
-      if (status !== 'past') {
-        await clock.advanceTo(Date.parse(ends_at) - 1)
-        expect(account.retrieveEvent(id).status).toBe(status)
-      }
-      await clock.advanceTo(Math.max(Date.parse(ends_at), clock.now()))
-      expect(account.retrieveEvent(id).status).toBe(then)
-      expect(account.listEvents({ status: then }).data).toHaveLength(1)
-      await clock.advanceBy(1e10)
-      expect(account.retrieveEvent(id).status).toBe(then)
-      expect(emitted).toEqual([])
-    },
-  )
-
   test('[N88] becomes past by a job, exactly at its end, even if nothing reads it', async () => {
     const service = ticketing()
     const { account, clock } = service
