@@ -33,15 +33,8 @@ describe('a message', () => {
 
   test('quotes no more than 60 characters of anything', () => {
     const long = 'x'.repeat(100_000)
-    const { problems } = thrownRefusal(() =>
-      account.createEvent({
-        ...body(),
-        doors_at: long,
-        refund_policy: long,
-        image: long.slice(0, 1999),
-        [long]: 1,
-      }),
-    )
+    const given = { doors_at: long, refund_policy: long, image: long.slice(0, 1999), [long]: 1 }
+    const { problems } = thrownRefusal(() => account.createEvent({ ...body(), ...given }))
     expect(problems).toHaveLength(4)
     for (const { message, param } of problems) {
       expect(message.length).toBeLessThan(400)

@@ -178,10 +178,10 @@ describe('the time for an answer', () => {
   })
 })
 
-test.each([
+test.for([
   ['an IPv6 address', '::1', 0],
   ['a port that fetch refuses', '127.0.0.1', 10_080],
-])('%s is like any other', async (_, host, asked, context) => {
+] as const)('%s is like any other', async ([_, host, asked], context) => {
   const server = createServer((_, response) => response.end('here'))
   const isListening = await new Promise<boolean>((resolve) => {
     server.once('error', () => resolve(false))

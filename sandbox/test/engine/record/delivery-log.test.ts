@@ -141,7 +141,7 @@ describe('the log', () => {
     url: 'http://localhost/',
     requestHeaders: {},
     sentBody: 'sent',
-    ...answer(500, 'answer'),
+    response: { status: 500, headers: {}, body: 'answer', truncated: false },
     durationMs: 1,
   })
 

@@ -89,6 +89,14 @@ describe('the lock of a state file', () => {
   const contained = async () => ({ namespace: 'other', ...(await ended()) })
   const containedTwin = () => ({ namespace: 'other', started: startOf(process.pid) })
 
+  /** Linux tells when a process started, and whether it is a zombie. */
+  const ofLinux: [string, Holder, number, boolean][] = [
+    ['a process that runs, after the wall clock was set forward', running, 3600, true],
+    ['a process whose id another one has now', () => ({ ...running(), started: '1' }), 0, false],
+    ['an earlier process with this id', () => ({ started: '1' }), 0, false],
+    ['a killed process whose parent has not noticed', zombie, 0, false],
+  ]
+
   test.each<[string, Holder, number, boolean]>([
     ['a process that runs', running, 0, true],
     ['a process that ended', ended, 0, false],
@@ -101,14 +109,7 @@ describe('the lock of a state file', () => {
     ['a machine whose clock was set back', elsewhere, -3600, false],
     ['a process that writes it at this moment', () => '', 0, true],
     ['a process that was killed while it wrote it', () => '{"id":', 31, false],
-    ...(IS_LINUX
-      ? ([
-          ['a process that runs, after the wall clock was set forward', running, 3600, true],
-          ['a process whose id another one has now', () => ({ ...running(), started: '1' }), 0, false],
-          ['an earlier process with this id', () => ({ started: '1' }), 0, false],
-          ['a killed process whose parent has not noticed', zombie, 0, false],
-        ] as const)
-      : []),
+    ...(IS_LINUX ? ofLinux : []),
   ])('of %s', async (_, holder, secondsAgo, isHeld) => {
     leave(await holder(), secondsAgo)
     const text = readFileSync(lock, 'utf8')
