@@ -1,6 +1,7 @@
 import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
+import { turns } from '../../../test/support/promises.js'
 import {
   barrier,
   engineFixture,
@@ -9,8 +10,6 @@ import {
   offsetsOf,
   START_MS,
 } from '../support/engine-fixture.js'
-
-const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('a resend', () => {
   test('[N129] that succeeds ends the delivery, and cancels the retry that was due', async () => {
@@ -99,12 +98,12 @@ describe('a resend while an attempt of the schedule is in progress', () => {
     })
     const { engine, publish, received, at } = fixture
     const id = publish()
-    while (received.length < 1) await turn()
+    while (received.length < 1) await turns(1)
     const resent = engine.resend(id)
-    while (received.length < 2) await turn()
+    while (received.length < 2) await turns(1)
     const failFirst = async () => {
       auto.open(500)
-      while (at(id).status === 'pending') await turn()
+      while (at(id).status === 'pending') await turns(1)
       return at(id).status
     }
     return { ...fixture, id, auto, manual, resent, failFirst }
@@ -146,7 +145,7 @@ describe('a resend while an attempt of the schedule is in progress', () => {
     const answers = [() => manual.open(500), () => auto.open(200)]
     for (const answer of isBefore ? answers : answers.reverse()) {
       answer()
-      await turn()
+      await turns(1)
     }
     await resent
     await clock.idle()
@@ -160,7 +159,7 @@ describe('a resend while an attempt of the schedule is in progress', () => {
     const advance = clock.advanceBy(72 * HOUR_MS).then(() => {
       advanced = true
     })
-    await turn()
+    await turns(1)
     expect(advanced).toBe(false)
     manual.open(200)
     await advance

@@ -1,13 +1,12 @@
 import { signedBody } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
+import { turns } from '../../../test/support/promises.js'
 import type { Chaos } from '../../engine/dispatcher.js'
 import type { Message } from '../../engine/record/records.js'
 import { barrier, engineFixture, type FixtureAnswer, HOUR_MS } from '../support/engine-fixture.js'
 
 const tampered = { body: '{"tampered":true}', headers: { 'content-type': 'application/json' } }
-
-const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 type Fixture = ReturnType<typeof engineFixture>
 
@@ -76,7 +75,7 @@ describe('a scenario', () => {
       answer: async () => {
         current += 1
         seen = Math.max(seen, current)
-        do await turn()
+        do await turns(1)
         while (seen < most)
         current -= 1
         return 200
@@ -97,7 +96,7 @@ describe('a scenario', () => {
     const advance = clock.advanceBy(1000).then(() => {
       advanced = true
     })
-    while (received.length === 0) await turn()
+    while (received.length === 0) await turns(1)
     engine.updateEndpoint(endpointId, { enabled: false })
     expect(engine.deliveries()).toMatchObject([{ status: 'pending' }])
     expect(advanced).toBe(false)
@@ -139,7 +138,7 @@ describe('chaos', () => {
       answer: (_, count): FixtureAnswer => (count === 1 ? hold.opened : 200),
     })
     const id = publish()
-    while (received.length === 0) await turn()
+    while (received.length === 0) await turns(1)
     await engine.resend(id)
     expect(at(id).status).toBe('delivered')
     hold.open(200)

@@ -28,7 +28,7 @@ test.each(['', 'ok', '{}', '{"outcome":1}', '{"outcome":"handled","id":1}', '[{"
   (body) => expect(outcomeOf(body)).toBeUndefined(),
 )
 
-test('no answer is neither handled nor parked, and a status of another receiver is taken at its word', () => {
+test('no answer is neither handled nor parked, and that of another receiver counts by its status', () => {
   expect([isHandled(undefined), isParked(undefined)]).toEqual([false, false])
   expect([204, 301, 500].map((status) => isHandled({ status, body: '' }))).toEqual([true, false, false])
   expect(isParked({ status: 500, body: '{"outcome":"parked"}' })).toBe(false)

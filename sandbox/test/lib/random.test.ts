@@ -53,7 +53,7 @@ test.each([0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60, '7', null])('refu
   expect(() => new Random(seed as number)).toThrow(/^The seed must be a whole number, such as 42, not/)
 })
 
-test('a fork goes its own way: what is drawn from it changes nothing for others', () => {
+test('draws from a fork change nothing for others', () => {
   const [some, same] = [new Random(5), new Random(5)]
   const [fork, other] = [some.fork(), same.fork()]
   const drawn = draws(fork, 1000)
@@ -63,7 +63,7 @@ test('a fork goes its own way: what is drawn from it changes nothing for others'
 })
 
 describe('a state', () => {
-  test('is plain JSON, from which it goes on where it was', () => {
+  test('is plain JSON, from which the same draws follow', () => {
     fc.assert(
       fc.property(fc.integer(), fc.nat(50), (seed, drawn) => {
         const random = new Random(seed)

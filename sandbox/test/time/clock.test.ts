@@ -213,7 +213,7 @@ describe('an advance', () => {
 })
 
 describe('idle', () => {
-  test('waits for all work that is due or in progress, not for what is due later', async () => {
+  test('waits for all work that is due or in progress, not for later work', async () => {
     at(0, async () => {
       await turn()
       note('first')()

@@ -27,7 +27,7 @@ describe('a message', () => {
       'refund_policy must be one of anytime, refundable_24h, refundable_7d, final, exchange_only, not the string "x".',
     ],
     [{ transferable: [] }, 'transferable must be true or false, not a list.'],
-  ])('[N11] [N12] [N13] about %j says what to do', (differences, says) => {
+  ])('[N11] [N12] [N13] about %j names the fix', (differences, says) => {
     expect(thrownRefusal(() => create(differences)).message).toBe(says)
   })
 

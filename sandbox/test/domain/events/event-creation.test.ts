@@ -84,7 +84,7 @@ describe('the slug', () => {
     expect(account.updateEvent(id, { title: 'Another one' })).toMatchObject({ slug, url })
   })
 
-  test('[N49] is longer where another event has it already', () => {
+  test('[N49] is longer if another event has it already', () => {
     const { account, create } = ticketing()
     const { id, slug } = create()
     const snapshot = JSON.stringify(account.snapshot())

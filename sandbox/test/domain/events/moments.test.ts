@@ -43,11 +43,11 @@ test.each<[MomentForm, string, string]>([
   ['day or moment', '2026-12-01', '2026-12-01T00:00:00.000Z'],
   ['day or moment', '2026-12-01T19:00', '2026-12-01T19:00:00.000Z'],
   ['day or moment', '2026-12-01T19:00:00-02:00', '2026-12-01T21:00:00.000Z'],
-])('[N52] [N63] %s: %s is UTC where it has no offset', (form, text, utc) => {
+])('[N52] [N63] %s: %s is read as UTC without an offset', (form, text, utc) => {
   expect(readMoment(text, form)).toEqual({ text, ms: Date.parse(utc) })
 })
 
-test('the pattern of a form fits what is read, and nothing else', () => {
+test('the pattern of a form matches exactly the texts that are read', () => {
   const YEARS = [1900, 1969, 1970, 1972, 2000, 2023, 2024, 2100, 2400, 9900, 9989, 9996, 9998, 9999]
   const two = (value: number): string => String(value).padStart(2, '0')
   const texts = [
@@ -115,7 +115,7 @@ test('[N34] every moment is read as the platform reads it', () => {
   )
 })
 
-test('[N35] [S61] 4 hours later is exactly 4 hours later, in the same offset, and with seconds where these were given', () => {
+test('[N35] [S61] 4 hours later keeps the offset, and the seconds if there were some', () => {
   fc.assert(
     fc.property(moments, (text) => {
       const moment = readMoment(text, 'with offset')

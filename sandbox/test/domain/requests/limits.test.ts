@@ -18,7 +18,7 @@ test('[N56] the bounds are these', () => {
   expect(LIMITS).toMatchObject({ ...many, tiers: 100, orderQuantity: 1000 })
 })
 
-test('[N56] over so many venues the sandbox is full, for an event with a venue too', () => {
+test('[N56] the sandbox is full at its bound of venues, also for an event with a venue', () => {
   lower(LIMITS, { venues: 20 })
   const { account, create } = ticketing()
   for (let count = 3; count < LIMITS.venues; count += 1) account.createVenue({ name: 'Barn' })
@@ -32,7 +32,7 @@ test('[N56] over so many venues the sandbox is full, for an event with a venue t
   expect(create().status).toBe('draft')
 })
 
-test('[N56] over so many events the sandbox is full, and no venue is left of one that was refused', {
+test('[N56] the sandbox is full at its bound of events, and the venue of a refused event is not kept', {
   tags: ['slow'],
 }, () => {
   lower(LIMITS, { events: 20_000 })
@@ -50,7 +50,7 @@ test('[N56] over so many events the sandbox is full, and no venue is left of one
   expect(account.counts()).toEqual({ events: 20_000, venues: 3, orders: 0 })
 })
 
-test('[N56] over so many orders the sandbox is full', () => {
+test('[N56] the sandbox is full at its bound of orders', () => {
   lower(LIMITS, { orders: 1000 })
   const { account, publish, order } = ticketing()
   const event = publish({ tickets: [{ name: 'GA', price_cents: 1, quantity: 10_000_000 }] })

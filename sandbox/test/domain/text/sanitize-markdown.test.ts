@@ -168,7 +168,7 @@ const markup = fc.oneof(
   fc.constantFrom(' ', '\n', '\n\n', '> ', '- ', '*', '_'),
 )
 
-test('[N43] the words between tags stay, in their order, without what a page would not show', {
+test('[N43] the words between tags stay in their order, without hidden elements', {
   tags: ['slow'],
   timeout: 60_000,
 }, () => {

@@ -176,7 +176,7 @@ describe('the log', () => {
     expect(deliveries[299]?.delivery.attempts.map(({ number }) => number)).toEqual([4, 5, 6, 7, 8, 9, 10])
   })
 
-  test('keeps the bodies of 1,000 answers, and says of the others that they are cut', () => {
+  test('keeps the bodies of 1,000 answers, and marks the others as truncated', () => {
     const log = new DeliveryLog()
     const deliveries = Array.from({ length: 1500 }, (_, index) => log.add(delivery(index), 1))
     for (const [index, tracked] of deliveries.entries()) log.addAttempt(tracked, attempt(1, `att_${index}`))

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { turns } from '../../../../test/support/promises.js'
 import type { Engine } from '../../../engine/engine.js'
 import { noDeliveries } from '../../../engine/record/records.js'
 import {
@@ -11,7 +12,6 @@ import {
 } from '../../support/engine-fixture.js'
 
 const json = (value: unknown) => JSON.parse(JSON.stringify(value))
-const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 const sendScenario = (engine: Engine, endpointId: string) =>
   engine.deliverScenario(
@@ -92,9 +92,9 @@ describe('after a restart', () => {
     const answer = (_: unknown, count: number): FixtureAnswer => (count === 1 ? hold.opened : 500)
     const { engine, clock, publish, received, at } = engineFixture({ answer, jitter: 0 })
     const id = publish()
-    while (received.length === 0) await turn()
+    while (received.length === 0) await turns(1)
     engine.restore(json(engine.snapshot()))
-    while (received.length < 2) await turn()
+    while (received.length < 2) await turns(1)
     hold.open(200)
     await clock.idle()
     expect(at(id).status).toBe('retrying')
@@ -107,7 +107,7 @@ describe('after a restart', () => {
       answer: (): FixtureAnswer => hold.opened,
     })
     const sent = sendScenario(engine, endpointId)
-    while (received.length === 0) await turn()
+    while (received.length === 0) await turns(1)
     expect(engine.snapshot()).toMatchObject({ deliveries: [], messages: [] })
     hold.open(200)
     await sent
@@ -201,7 +201,7 @@ test.each([false, true])(
       answer: (): FixtureAnswer => hold.opened,
     })
     for (let count = 0; count < 10; count++) publish()
-    while (received.length < 4) await turn()
+    while (received.length < 4) await turns(1)
     engine.reset({ keepEndpoints })
     changes.length = 0
     hold.open(500)
