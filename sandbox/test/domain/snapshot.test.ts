@@ -33,19 +33,16 @@ describe('a snapshot', () => {
     other.account.restore(copyOf(snapshot))
     expect(other.account.snapshot()).toEqual(snapshot)
     expect(other.account.counts()).toEqual(account.counts())
-    expect(other.account.listEvents({ limit: '100' })).toEqual(account.listEvents({ limit: '100' }))
-    expect(other.account.listVenues({})).toEqual(account.listVenues({}))
     const orders = account.latestOrders({ limit: 100 })
-    expect(orders.data.flatMap(({ tickets }) => tickets).length).toBeGreaterThan(1)
     expect(other.account.latestOrders({ limit: 100 })).toEqual(orders)
-    for (const { id } of orders.data.flatMap(({ tickets }) => tickets)) {
-      expect(other.account.findTicket(id)).toEqual(account.findTicket(id))
+    const tickets = orders.data.flatMap(({ tickets }) => tickets)
+    expect(tickets.length).toBeGreaterThan(1)
+    for (const { id } of tickets) {
       expect(account.findTicket(id)).toBeDefined()
+      expect(other.account.findTicket(id)).toEqual(account.findTicket(id))
     }
-    for (const { id, slug } of account.listEvents({}).data) {
-      expect(other.account.retrieveWithTickets(id)).toEqual(account.retrieveWithTickets(id))
+    for (const { id, slug } of account.listEvents({}).data)
       expect(other.account.findBySlug(slug)?.id).toBe(id)
-    }
   })
 
   test('runs the changes that fell due in the meantime at the next tick', async () => {

@@ -124,18 +124,6 @@ describe('after a restart', () => {
     expect(new Set([...before, after].map(({ id }) => id)).size).toBe(4)
     expect(restarted.createEndpoint({ url: 'http://localhost/' }).id).not.toBe(engine.endpoints()[0]?.id)
   })
-
-  test('the latest 1,000 that have ended are kept', { tags: ['slow'] }, async () => {
-    const { engine, clock, publish, make } = engineFixture()
-    const ids = Array.from({ length: 1000 }, () => publish())
-    await clock.idle()
-    const restarted = make()
-    restarted.restore(json(engine.snapshot()))
-    restarted.publish({ mode: 'test', type: 'a', data: {} })
-    await clock.idle()
-    expect(restarted.counts().delivered).toBe(1000)
-    expect(ids.filter((id) => restarted.delivery(id) === undefined)).toHaveLength(1)
-  })
 })
 
 describe('a snapshot is refused, and nothing changes, if it has', () => {
