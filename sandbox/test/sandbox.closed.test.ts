@@ -1,10 +1,9 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSandbox, type Sandbox } from 'tix-webhooks-sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { listen } from '../../test/support/http.js'
 import { barrier } from './support/engine-fixture.js'
 
 const REFUSAL = 'The sandbox is closed: create another one.'
@@ -16,26 +15,27 @@ const post = (sandbox: Sandbox, body: object): Promise<Response> =>
     body: JSON.stringify({ kind: 'order.created', ...body }),
   })
 
+/** A folder that is removed after the test. */
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sandbox-closed-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
 describe('a sandbox that is closed', () => {
-  test('has kept its state in the folder of its start, though the process went to another', async () => {
-    const [folder, before] = [mkdtempSync(join(tmpdir(), 'sandbox-folder-')), process.cwd()]
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  test('has saved its state in the folder of its start, even if the process has changed it', async () => {
+    const [folder, before] = [newFolder(), process.cwd()]
     const warnings: string[] = []
     process.chdir(folder)
     const sandbox = createSandbox({ stateFile: 'state.json', onWarning: (message) => warnings.push(message) })
     process.chdir(before)
-    sandbox.account.createEvent({
-      title: 'Harbour Jazz',
-      venue: { name: 'Yard' },
-      doors_at: '2099-05-17T19:30:00Z',
-      tickets: [{ name: 'GA', price_cents: 2700, quantity: 10 }],
-    })
+    sandbox.fill({ venues: [{ name: 'The Old Customs House' }] })
     await sandbox.close()
     expect([warnings, readdirSync(folder)]).toEqual([[], ['state.json']])
-    expect(readFileSync(join(folder, 'state.json'), 'utf8')).toContain('Harbour Jazz')
+    expect(readFileSync(join(folder, 'state.json'), 'utf8')).toContain('The Old Customs House')
   })
 
-  test('triggers nothing and listens nowhere', async () => {
+  test('triggers nothing and does not listen', async () => {
     const sandbox = createSandbox({ deliver: () => new Response() })
     await sandbox.close()
     await expect(sandbox.trigger('order.created')).rejects.toThrow(REFUSAL)
@@ -49,36 +49,29 @@ describe('a sandbox that is closed', () => {
     await sandbox.close()
   })
 
-  test('keeps nobody waiting who waited when it was closed', async () => {
+  test('answers the calls that waited', async () => {
     const answer = barrier<Response>()
-    const asked = barrier<void>()
-    // The second one waits for the first, and so never begins.
-    const sandbox = createSandbox({
-      serial: true,
-      deliver: () => {
-        asked.open()
-        return answer.opened
-      },
-    })
+    const called = barrier<void>()
+    const deliver = () => {
+      called.open()
+      return answer.opened
+    }
+    // The second delivery waits for the first, and so never begins.
+    const sandbox = createSandbox({ serial: true, deliver })
     const waiting = post(sandbox, { wait: true, repeat: 2 })
-    await asked.opened
+    await called.opened
     await sandbox.close()
     expect((await waiting).status).toBe(201)
     answer.open(new Response())
   })
 
-  test('has written its state, though it could not have the port that it asked for', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'tix-closed-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
-    const other = createServer()
-    await new Promise<void>((resolve) => {
-      other.listen(0, '127.0.0.1', resolve)
-    })
-    onTestFinished(() => void other.close())
-    const stateFile = join(folder, 'state.json')
+  test('has saved its state, even if its port was taken', async () => {
+    const stateFile = join(newFolder(), 'state.json')
+    const other = await listen(() => {})
+    onTestFinished(() => other.close())
     const sandbox = createSandbox({ stateFile, deliver: () => new Response() })
     await sandbox.trigger('order.created')
-    const refused = sandbox.listen({ port: (other.address() as AddressInfo).port })
+    const refused = sandbox.listen({ port: other.port })
     const closed = sandbox.close()
     await expect(refused).rejects.toThrow('is taken')
     await closed

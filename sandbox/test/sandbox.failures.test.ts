@@ -1,7 +1,7 @@
 import { createSandbox } from 'tix-webhooks-sandbox'
 import { expect, onTestFinished, test } from 'vitest'
 
-test('what goes wrong within a delivery is warned of, instead of being lost', async () => {
+test('an error within a delivery is reported as a warning', async () => {
   const warned = new Promise<string>((onWarning) => {
     const sandbox = createSandbox({ secret: 'whsec_test', deliver: () => new Response(null), onWarning })
     onTestFinished(() => sandbox.close())

@@ -1,30 +1,24 @@
 import { createSandbox, type Sandbox } from 'tix-webhooks-sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
-/** The methods that take options, as a program without types calls them. */
-const METHODS: Readonly<
-  Record<string, { names: string; call: (sandbox: Sandbox, options: never) => unknown }>
-> = {
-  trigger: {
-    names: 'set, data, event, chain, scenario, repeat, mode',
-    call: (sandbox, options) => sandbox.trigger('order.created', options),
-  },
-  listen: { names: 'port, host', call: (sandbox, options) => sandbox.listen(options) },
-  'deliveries.list': {
-    names: 'status, type, endpointId, text, limit',
-    call: ({ deliveries }, options) => deliveries.list(options),
-  },
-  'deliveries.resend': {
-    names: 'to',
-    call: ({ deliveries }, options) => deliveries.resend('dlv_1', options),
-  },
-  'faults.add': {
-    names: 'path, method, status, delayMs, drop, times',
-    call: ({ faults }, options) => faults.add(options),
-  },
-}
+type Call = (sandbox: Sandbox, options: never) => unknown
 
-describe.each(Object.entries(METHODS))('%s', (_name, { names, call }) => {
+/** The methods that take options, as a program without types calls them. */
+describe.each<[string, string, Call]>([
+  [
+    'trigger',
+    'set, data, event, chain, scenario, repeat, mode',
+    (sandbox, options) => sandbox.trigger('order.created', options),
+  ],
+  ['listen', 'port, host', (sandbox, options) => sandbox.listen(options)],
+  [
+    'deliveries.list',
+    'status, type, endpointId, text, limit',
+    ({ deliveries }, options) => deliveries.list(options),
+  ],
+  ['deliveries.resend', 'to', ({ deliveries }, options) => deliveries.resend('dlv_1', options)],
+  ['faults.add', 'path, method, status, delayMs, drop, times', ({ faults }, options) => faults.add(options)],
+])('%s', (_name, names, call) => {
   test.each([
     [{ scenarios: 'stale', hosts: '0.0.0.0' }, 'There is no option scenarios.'],
     [{ mistake: undefined }, 'There is no option mistake.'],

@@ -35,7 +35,7 @@ const commands = [
   fc.constant(new Restart()),
 ]
 
-test('[N93] [N88] [N90] [N87] [N91] an account does what a simple model of it does, and sends the same webhooks', async () => {
+test('[S46] [S17] [N67] [N87] [N88] [N90] [N91] [N92] [N93] an account behaves as a simple model of it, and sends the same webhooks', async () => {
   await fc.assert(
     fc.asyncProperty(fc.commands(commands, { maxCommands: 40, size: 'max' }), async (script) => {
       const service = ticketing()

@@ -20,7 +20,7 @@ const filters = fc.record(
   { requiredKeys: [] },
 )
 
-test('[S75] [S76] [N59] [N60] [N61] pages tile what matches in both directions, from any cursor', {
+test('[S10] [S50] [S70] [S71] [S75] [S76] [S77] [N57] [N59] [N60] [N61] pages have all events that match, newest first, in both directions from any cursor', {
   tags: ['slow'],
   timeout: 60_000,
 }, async () => {
@@ -37,7 +37,7 @@ test('[S75] [S76] [N59] [N60] [N61] pages tile what matches in both directions, 
         const created = given.map(({ status, day, venue }) => {
           const event = service.create({
             doors_at: `${day}T19:00Z`,
-            // The others go on and on, so that those alone are past.
+            // The others end late, so that only these are past.
             ...(status !== 'past' && { ends_at: '2027-01-01T00:00Z' }),
             venue_id: venues[venue],
           })

@@ -13,16 +13,12 @@ const urls = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ url: `http://localhost:3000/${index}` }))
 
 /** A receiver that answers on command, and counts concurrent requests. */
-function counting({
-  endpoints,
-  ...options
-}: Pick<EngineFixtureOptions, 'endpoints' | 'serial' | 'schedule'>) {
+function counting(options: Pick<EngineFixtureOptions, 'endpoints' | 'serial' | 'schedule'>) {
   const waiting: { received: Received; open: (status: number) => void }[] = []
   const most = new Map<string, number>()
   let under = 0
   const note = (name: string, count: number) => most.set(name, Math.max(most.get(name) ?? 0, count))
   const fixture = engineFixture({
-    ...(endpoints && { endpoints }),
     ...options,
     async answer(received): Promise<number> {
       const hold = barrier<number>()
@@ -39,19 +35,12 @@ function counting({
       return status
     },
   })
-  /**
-   * Answers one attempt after the other, from the moment when so many wait for an answer, until the given work has ended:
-   * by default until the clock is idle. Otherwise a slow start of the attempts would be counted, and not the limit of the engine.
-   */
+  /** Answers one attempt after the other until the work has ended; not before `atOnce` wait, so that a slow start is not taken for a limit. */
   async function answerAll({
     atOnce = 1,
     status = 200,
-    work = fixture.clock.idle(),
-  }: {
-    atOnce?: number
-    status?: number
-    work?: Promise<unknown>
-  } = {}): Promise<void> {
+    work = fixture.clock.idle() as Promise<unknown>,
+  } = {}) {
     let ended = false
     const end = work.finally(() => {
       ended = true
@@ -66,25 +55,19 @@ function counting({
   return { ...fixture, waiting, most, answerAll }
 }
 
-describe('at once there are', () => {
-  test('[N114] four attempts for one endpoint', async () => {
-    const { publish, engine, answerAll, most, received } = counting({ endpoints: urls(1) })
-    for (let count = 0; count < 40; count++) publish()
-    await answerAll({ atOnce: 4 })
-    expect(most.get('all')).toBe(4)
-    expect(received).toHaveLength(40)
-    expect(engine.counts().delivered).toBe(40)
+describe('at most', () => {
+  test.each([
+    ['four attempts of one endpoint', 1, 40, 4],
+    ['32 attempts in all', 20, 8, 32],
+  ])('[N114] %s are in progress', async (_, endpoints, messages, limit) => {
+    const { publish, engine, answerAll, most } = counting({ endpoints: urls(endpoints) })
+    for (let count = 0; count < messages; count++) publish()
+    await answerAll({ atOnce: limit })
+    expect(most.get('all')).toBe(limit)
+    expect(engine.counts().delivered).toBe(endpoints * messages)
   })
 
-  test('[N114] 32 attempts in all', async () => {
-    const { publish, engine, answerAll, most } = counting({ endpoints: urls(20) })
-    for (let count = 0; count < 8; count++) publish()
-    await answerAll({ atOnce: 32 })
-    expect(most.get('all')).toBe(32)
-    expect(engine.counts().delivered).toBe(160)
-  })
-
-  test('resends among them', async () => {
+  test('[N114] four attempts of one endpoint are in progress, resends included', async () => {
     const { publish, engine, answerAll, most } = counting({ endpoints: urls(1) })
     const ids = Array.from({ length: 10 }, () => publish())
     await answerAll()
@@ -93,10 +76,8 @@ describe('at once there are', () => {
     expect((await resent).map(({ trigger }) => trigger)).toEqual(Array(10).fill('manual'))
     expect(most.get('all')).toBe(4)
   })
-})
 
-describe('one at a time', () => {
-  test('[N114] for each endpoint, in the order of publishing, where that was asked for', async () => {
+  test('[N114] one attempt of each endpoint is in progress with serial, in the order of publishing', async () => {
     const { publish, answerAll, most, received } = counting({ endpoints: urls(3), serial: true })
     for (let count = 0; count < 10; count++) publish('event.published', { count })
     await answerAll({ atOnce: 3 })
@@ -109,24 +90,19 @@ describe('one at a time', () => {
   })
 })
 
-describe('an endpoint that is slow', () => {
-  test('holds up no other', async () => {
-    const hold = barrier<number>()
-    const { publish, clock, engine } = engineFixture({
-      endpoints: urls(2),
-      answer: ({ url }): FixtureAnswer => (url.endsWith('/0') ? hold.opened : 200),
-    })
-    for (let count = 0; count < 50; count++) publish()
-    while (engine.counts().delivered < 50) await turns(1)
-    expect(
-      engine
-        .deliveries({ status: 'delivered' })
-        .every(({ endpointId }) => endpointId === engine.endpoints()[1]?.id),
-    ).toBe(true)
-    hold.open(200)
-    await clock.idle()
-    expect(engine.counts().delivered).toBe(100)
+test('a slow endpoint does not delay another', async () => {
+  const hold = barrier<number>()
+  const { publish, clock, engine } = engineFixture({
+    endpoints: urls(2),
+    answer: ({ url }): FixtureAnswer => (url.endsWith('/0') ? hold.opened : 200),
   })
+  for (let count = 0; count < 50; count++) publish()
+  while (engine.counts().delivered < 50) await turns(1)
+  const delivered = engine.deliveries({ status: 'delivered' }).map(({ endpointId }) => endpointId)
+  expect(new Set(delivered)).toEqual(new Set([engine.endpoints()[1]?.id]))
+  hold.open(200)
+  await clock.idle()
+  expect(engine.counts().delivered).toBe(100)
 })
 
 test('an advance awaits every attempt that waits for its turn', async () => {

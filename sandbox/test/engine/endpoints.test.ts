@@ -60,108 +60,80 @@ describe('a message goes to the endpoints that', () => {
 })
 
 describe('an endpoint that is disabled', () => {
-  test('[N120] has new messages recorded as skipped, and enabling it replays none', async () => {
-    const { engine, clock, publish, at, endpointId, received } = engineFixture()
-    engine.updateEndpoint(endpointId, { enabled: false })
-    const id = publish()
-    expect(at(id)).toMatchObject({ status: 'skipped', reason: 'The endpoint is disabled.', attempts: [] })
-    expect(at(id).nextAtMs).toBeUndefined()
-    engine.updateEndpoint(endpointId, { enabled: true })
-    await clock.advanceBy(72 * HOUR_MS)
-    expect(received).toEqual([])
-    publish()
-    await clock.idle()
-    expect(received).toHaveLength(1)
-  })
-
-  test('[N120] has those that wait skipped, for good', async () => {
-    const { engine, clock, publish, at, endpointId, received, changes } = engineFixture({ answer: () => 500 })
-    const id = publish()
-    await clock.idle()
-    changes.length = 0
-    engine.updateEndpoint(endpointId, { enabled: false })
-    expect(at(id)).toMatchObject({ status: 'skipped', reason: 'The endpoint was disabled.' })
-    expect(changes).toEqual([{ what: 'delivery', delivery: at(id) }, { what: 'endpoints' }])
-    engine.updateEndpoint(endpointId, { enabled: true })
-    await clock.advanceBy(72 * HOUR_MS)
-    expect(received).toHaveLength(1)
-    expect(clock.nextAt()).toBeUndefined()
-  })
-
-  test('leaves those of others alone', async () => {
-    const { engine, clock, publish, endpointId } = engineFixture({
+  test('[N120] has new messages and those that wait skipped for good, and others are not affected', async () => {
+    const { engine, clock, publish, at, endpointId, received, changes } = engineFixture({
       answer: () => 500,
       endpoints: [{ url: URL_OF }, { url: `${URL_OF}/2` }],
     })
+    const waiting = publish()
+    await clock.idle()
+    changes.length = 0
+    engine.updateEndpoint(endpointId, { enabled: false })
+    expect(at(waiting)).toMatchObject({ status: 'skipped', reason: 'The endpoint was disabled.' })
+    expect(changes).toEqual([{ what: 'delivery', delivery: at(waiting) }, { what: 'endpoints' }])
+    const later = publish()
+    expect(at(later)).toMatchObject({ status: 'skipped', reason: 'The endpoint is disabled.', attempts: [] })
+    expect([at(waiting).nextAtMs, at(later).nextAtMs]).toEqual([undefined, undefined])
+    engine.updateEndpoint(endpointId, { enabled: true })
+    await clock.advanceBy(72 * HOUR_MS)
+    const urls = received.map(({ url }) => url)
+    expect(urls.filter((url) => url === URL_OF)).toHaveLength(1)
+    expect(urls.filter((url) => url !== URL_OF)).toHaveLength(22)
     publish()
     await clock.idle()
-    engine.updateEndpoint(endpointId, { enabled: false })
-    const statuses = Object.fromEntries(engine.deliveries().map(({ endpointId: of, status }) => [of, status]))
-    expect(statuses).toMatchObject({ [endpointId]: 'skipped' })
-    expect(Object.values(statuses).sort()).toEqual(['retrying', 'skipped'])
+    expect(received.filter(({ url }) => url === URL_OF)).toHaveLength(2)
   })
 
-  test('while an attempt is under way: a success is one all the same, a failure ends there', async () => {
-    for (const [answer, status] of [
-      [200, 'delivered'],
-      [500, 'skipped'],
-    ] as const) {
-      const hold = barrier<number>()
-      const { engine, clock, publish, at, endpointId, received } = engineFixture({
-        answer: (): FixtureAnswer => hold.opened,
-      })
-      const id = publish()
-      while (received.length === 0) await new Promise((resolve) => setImmediate(resolve))
-      engine.updateEndpoint(endpointId, { enabled: false })
-      engine.updateEndpoint(endpointId, { enabled: true })
-      hold.open(answer)
-      await clock.advanceBy(72 * HOUR_MS)
-      expect(at(id)).toMatchObject({ status, attempts: [{ response: { status: answer } }] })
-      expect(received).toHaveLength(1)
-    }
+  test.each([
+    [200, 'delivered'],
+    [500, 'skipped'],
+  ] as const)('during an attempt that is answered %d has it %s', async (answer, status) => {
+    const hold = barrier<number>()
+    const { engine, clock, publish, at, endpointId, received } = engineFixture({
+      answer: (): FixtureAnswer => hold.opened,
+    })
+    const id = publish()
+    while (received.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    engine.updateEndpoint(endpointId, { enabled: false })
+    engine.updateEndpoint(endpointId, { enabled: true })
+    hold.open(answer)
+    await clock.advanceBy(72 * HOUR_MS)
+    expect(at(id)).toMatchObject({ status, attempts: [{ response: { status: answer } }] })
+    expect(received).toHaveLength(1)
   })
 })
 
-test('[N121] an endpoint that only ever fails, or says that it is gone, stays enabled', async () => {
-  const { engine, clock, publish, at, endpointId } = engineFixture({
-    answer: (_, count) => (count <= 11 ? 410 : 200),
-  })
+test('[N121] an endpoint that always fails, or answers 410, stays enabled', async () => {
+  const { engine, clock, publish, at, endpointId } = engineFixture({ answer: () => 410 })
   const id = publish()
   await clock.advanceBy(72 * HOUR_MS)
   expect(at(id).status).toBe('failed')
   expect(engine.endpoint(endpointId)?.enabled).toBe(true)
-  const next = publish()
+})
+
+test('an endpoint that is removed leaves its deliveries in the log, and has those that wait skipped', async () => {
+  const { engine, clock, publish, at, endpointId, received } = engineFixture({ answer: () => 500 })
+  const id = publish()
   await clock.idle()
-  expect(at(next).status).toBe('delivered')
+  expect(engine.removeEndpoint(endpointId)).toBe(true)
+  expect(engine.removeEndpoint(endpointId)).toBe(false)
+  expect(at(id)).toMatchObject({ status: 'skipped', reason: 'The endpoint was removed.', attempts: [{}] })
+  await clock.advanceBy(72 * HOUR_MS)
+  expect(received).toHaveLength(1)
 })
 
-describe('an endpoint that is removed', () => {
-  test('leaves its deliveries in the log, and those that waited are skipped', async () => {
-    const { engine, clock, publish, at, endpointId, received } = engineFixture({ answer: () => 500 })
-    const id = publish()
-    await clock.idle()
-    expect(engine.removeEndpoint(endpointId)).toBe(true)
-    expect(engine.removeEndpoint(endpointId)).toBe(false)
-    expect(at(id)).toMatchObject({ status: 'skipped', reason: 'The endpoint was removed.', attempts: [{}] })
-    await clock.advanceBy(72 * HOUR_MS)
-    expect(received).toHaveLength(1)
+test('[N122] the next retry uses the URL and the secret that the endpoint has by then', async () => {
+  const { engine, clock, publish, at, endpointId, received } = engineFixture({
+    answer: ({ url }) => (url.endsWith('/right') ? 200 : 404),
   })
-})
-
-describe('what an endpoint is at the time of an attempt is what counts', () => {
-  test('[N122] a corrected URL and a new secret are used by the next retry', async () => {
-    const { engine, clock, publish, at, endpointId, received } = engineFixture({
-      answer: ({ url }) => (url.endsWith('/right') ? 200 : 404),
-    })
-    const id = publish()
-    await clock.idle()
-    engine.updateEndpoint(endpointId, { url: 'http://localhost:3000/right', secret: 'whsec_right' })
-    await clock.advanceBy(6000)
-    expect(at(id)).toMatchObject({ status: 'delivered' })
-    expect(at(id).attempts.map(({ url }) => url)).toEqual([URL_OF, 'http://localhost:3000/right'])
-    const last = received.at(-1)
-    await verifySignature(last?.body ?? '', last?.header, { secret: 'whsec_right' })
-  })
+  const id = publish()
+  await clock.idle()
+  engine.updateEndpoint(endpointId, { url: 'http://localhost:3000/right', secret: 'whsec_right' })
+  await clock.advanceBy(6000)
+  expect(at(id)).toMatchObject({ status: 'delivered' })
+  expect(at(id).attempts.map(({ url }) => url)).toEqual([URL_OF, 'http://localhost:3000/right'])
+  const last = received.at(-1)
+  await verifySignature(last?.body ?? '', last?.header, { secret: 'whsec_right' })
 })
 
 describe('a rotation', () => {
@@ -184,15 +156,12 @@ describe('a rotation', () => {
     expect((await verifySignature(body, header, { secret: SECRET })).secretIndex).toBe(0)
   })
 
-  test('twice leaves the two newest', () => {
+  test.each([
+    ['twice leaves the two newest', 'whsec_3', ['whsec_3', 'whsec_2']],
+    ['back to the old secret names each once', SECRET, [SECRET, 'whsec_2']],
+  ])('%s', (_, secret, secrets) => {
     const { engine, endpointId } = engineFixture()
     engine.rotateSecret(endpointId, { secret: 'whsec_2' })
-    expect(engine.rotateSecret(endpointId, { secret: 'whsec_3' })?.secrets).toEqual(['whsec_3', 'whsec_2'])
-  })
-
-  test('back to the old secret names each once', () => {
-    const { engine, endpointId } = engineFixture()
-    engine.rotateSecret(endpointId, { secret: 'whsec_2' })
-    expect(engine.rotateSecret(endpointId, { secret: SECRET })?.secrets).toEqual([SECRET, 'whsec_2'])
+    expect(engine.rotateSecret(endpointId, { secret })?.secrets).toEqual(secrets)
   })
 })

@@ -1,11 +1,14 @@
 import { signedBody } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
+import { turns } from '../../../test/support/promises.js'
 import type { Chaos } from '../../engine/dispatcher.js'
 import type { Message } from '../../engine/record/records.js'
 import { barrier, engineFixture, type FixtureAnswer, HOUR_MS } from '../support/engine-fixture.js'
 
 const tampered = { body: '{"tampered":true}', headers: { 'content-type': 'application/json' } }
+
+type Fixture = ReturnType<typeof engineFixture>
 
 /** The message as it is, signed as the service signs it. */
 async function genuine({ body }: Message) {
@@ -13,33 +16,29 @@ async function genuine({ body }: Message) {
   return { body, headers: { 'content-type': 'application/json', ...headers } }
 }
 
-describe('what is spoilt on purpose', () => {
-  const messageOf = ({ engine }: ReturnType<typeof engineFixture>) =>
+describe('a scenario', () => {
+  const messageOf = ({ engine }: Fixture) =>
     engine.createMessage({ mode: 'test', type: 'order.created', data: { order: { id: 'ord_1' } } })
 
-  test('[N115] is one delivery, whose attempts record the scenario and what was sent, and is not retried', async () => {
+  const scenario = { passes: () => true, scenario: 'tampered-byte', requests: [tampered] }
+
+  test('[N115] is one delivery, whose attempts record the scenario and the request, and is not retried', async () => {
     const fixture = engineFixture({ answer: () => 401 })
     const { engine, clock, endpointId, received, changes } = fixture
     const message = messageOf(fixture)
     const delivery = await engine.deliverScenario(endpointId, message, {
-      passes: () => true,
-      scenario: 'tampered-byte',
+      ...scenario,
       requests: [tampered, await genuine(message)],
     })
+    const recorded = { trigger: 'scenario', scenario: 'tampered-byte', response: { status: 401 } }
     expect(delivery).toMatchObject({
       id: expect.stringMatching(/^dlv_/),
       message,
       endpointId,
       status: 'passed',
       attempts: [
-        {
-          number: 1,
-          trigger: 'scenario',
-          scenario: 'tampered-byte',
-          sentBody: tampered.body,
-          response: { status: 401 },
-        },
-        { number: 2, trigger: 'scenario', scenario: 'tampered-byte', response: { status: 401 } },
+        { number: 1, sentBody: tampered.body, ...recorded },
+        { number: 2, ...recorded },
       ],
     })
     expect(delivery.attempts[1]).not.toHaveProperty('sentBody')
@@ -50,74 +49,54 @@ describe('what is spoilt on purpose', () => {
       'content-length': '17',
       'user-agent': 'tix-webhooks-sandbox',
     })
-    expect(changes.map(({ what }) => what)).toEqual([
-      'endpoints',
-      'message',
-      'delivery',
-      'attempt',
-      'attempt',
-      'delivery',
-    ])
+    const seen = changes.map(({ what }) => what).join(' ')
+    expect(seen).toBe('endpoints message delivery attempt attempt delivery')
     await clock.advanceBy(72 * HOUR_MS)
     expect(received).toHaveLength(2)
   })
 
-  test('can be sent to a URL that is no endpoint, and cannot be resent', async () => {
+  test('can be sent to a URL that is no endpoint, and then cannot be resent', async () => {
     const fixture = engineFixture()
     const { engine, received } = fixture
     const to = { url: 'http://localhost:9999/elsewhere' }
-    const delivery = await engine.deliverScenario(to, messageOf(fixture), {
-      passes: () => true,
-      scenario: 'stale',
-      requests: [tampered],
-    })
+    const delivery = await engine.deliverScenario(to, messageOf(fixture), scenario)
     expect(delivery).toMatchObject({ endpointId: '', attempts: [{ url: to.url }] })
     expect(received).toMatchObject([to])
     await expect(engine.resend(delivery.id)).rejects.toThrow(/^The endpoint of this delivery was removed/)
   })
 
-  test('is sent one after the other, or all at once', async () => {
-    for (const [atOnce, most] of [
-      [false, 1],
-      [true, 12],
-    ] as const) {
-      let under = 0
-      let seen = 0
-      const fixture = engineFixture({
-        answer: async () => {
-          under += 1
-          seen = Math.max(seen, under)
-          do await new Promise((resolve) => setImmediate(resolve))
-          while (seen < most)
-          under -= 1
-          return 200
-        },
-      })
-      const delivery = await fixture.engine.deliverScenario(fixture.endpointId, messageOf(fixture), {
-        passes: () => true,
-        scenario: 'concurrent-burst',
-        requests: Array(12).fill(tampered),
-        atOnce,
-      })
-      expect(seen).toBe(most)
-      expect(delivery.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
-    }
+  test.each([
+    [false, 1],
+    [true, 12],
+  ])('is sent at once or one by one: with atOnce %s, %d at a time', async (atOnce, most) => {
+    let current = 0
+    let seen = 0
+    const fixture = engineFixture({
+      answer: async () => {
+        current += 1
+        seen = Math.max(seen, current)
+        do await turns(1)
+        while (seen < most)
+        current -= 1
+        return 200
+      },
+    })
+    const burst = { ...scenario, atOnce, requests: Array(12).fill(tampered) }
+    const { attempts } = await fixture.engine.deliverScenario(fixture.endpointId, messageOf(fixture), burst)
+    expect(seen).toBe(most)
+    expect(attempts.map(({ number }) => number)).toEqual(Array.from({ length: 12 }, (_, index) => index + 1))
   })
 
-  test('is awaited by an advance, and left alone by the disabling of its endpoint', async () => {
+  test('is awaited by an advance, and continues if its endpoint is disabled', async () => {
     const hold = barrier<number>()
     const fixture = engineFixture({ answer: (): FixtureAnswer => hold.opened })
     const { engine, clock, endpointId, received } = fixture
-    const sent = engine.deliverScenario(endpointId, messageOf(fixture), {
-      passes: () => true,
-      scenario: 's',
-      requests: [tampered],
-    })
+    const sent = engine.deliverScenario(endpointId, messageOf(fixture), scenario)
     let advanced = false
     const advance = clock.advanceBy(1000).then(() => {
       advanced = true
     })
-    while (received.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    while (received.length === 0) await turns(1)
     engine.updateEndpoint(endpointId, { enabled: false })
     expect(engine.deliveries()).toMatchObject([{ status: 'pending' }])
     expect(advanced).toBe(false)
@@ -133,7 +112,7 @@ describe('chaos', () => {
     { scenario: 'duplicate', ...(await genuine(message)) },
   ]
 
-  test('sends extra attempts before each attempt of the schedule, which neither count nor decide', async () => {
+  test('sends extra attempts before each attempt of the schedule, which do not count', async () => {
     const { clock, publish, at, received } = engineFixture({
       chaos: before,
       // Whatever is not the attempt itself is a success.
@@ -152,14 +131,14 @@ describe('chaos', () => {
     expect(at(id).attempts.filter(({ trigger }) => trigger === 'auto')).toHaveLength(11)
   })
 
-  test('sends nothing before a resend, nor for a delivery that has ended meanwhile', async () => {
+  test('sends nothing before a resend, and nothing more for a delivery that has ended', async () => {
     const hold = barrier<number>()
     const { engine, clock, publish, at, received, endpointId } = engineFixture({
       chaos: () => [{ scenario: 's', ...tampered }],
       answer: (_, count): FixtureAnswer => (count === 1 ? hold.opened : 200),
     })
     const id = publish()
-    while (received.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    while (received.length === 0) await turns(1)
     await engine.resend(id)
     expect(at(id).status).toBe('delivered')
     hold.open(200)
@@ -168,7 +147,7 @@ describe('chaos', () => {
     engine.removeEndpoint(endpointId)
   })
 
-  test('that throws is reported to the clock, and the attempt is made nevertheless', async () => {
+  test('that throws is reported, and the attempt is made nevertheless', async () => {
     const { clock, publish, at, errors } = engineFixture({
       chaos: () => {
         throw new Error('too much of it')

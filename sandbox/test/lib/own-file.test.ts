@@ -37,7 +37,7 @@ test.each<[string, (path: string) => void, string]>([
     (path) => beforeWriting(() => mkdirSync(path)),
     'EISDIR: illegal operation on a directory, rename',
   ],
-])('that a file cannot be %s is said of the file that was asked for', (_, spoil, reason) => {
+])('the error of a file that cannot be %s names the file', (_, spoil, reason) => {
   const path = newPath()
   spoil(path)
   expect(() => replaceOwnFile(path, '{}')).toThrow(new Error(`${reason} '${path}'`))

@@ -55,33 +55,28 @@ describe('fixtures', () => {
     expect(sandbox.account.listEvents().data).toEqual([])
   })
 
+  const selling = (tier: string, quantity: number) =>
+    event({ status: 'on_sale', orders: [{ tier, quantity }] })
+
   test.each<[string, unknown, RegExp]>([
-    ['that are no object', [], /^Fixtures must be an object with account, venues and events\./],
-    ['of another account', { account: 'prod' }, /account: /],
-    ['with a word that nobody reads', { event: [] }, /event/],
+    ['a list', [], /^Fixtures must be an object with account, venues and events\./],
+    ['an unknown account', { account: 'prod' }, /account: /],
+    ['an unknown field', { event: [] }, /event/],
+    ['an invalid event', { events: [event(), event({ title: '<b>' })] }, /^events\[1\]: .*HTML/i],
+    ['an invalid venue', { venues: [{ name: 'Hall' }, {}] }, /^venues\[1\]: /],
+    ['a status that only time sets', { events: [event({ status: 'past' })] }, /events\[0\]\.status/],
     [
-      'with an event that is refused',
-      { events: [event(), event({ title: '<b>' })] },
-      /^events\[1\]: .*HTML/i,
-    ],
-    ['of a venue that is refused', { venues: [{ name: 'Hall' }, {}] }, /^venues\[1\]: /],
-    ['with a status of its own', { events: [event({ status: 'past' })] }, /events\[0\]\.status/],
-    [
-      'that sell what is a draft',
+      'orders of a draft',
       { events: [event({ orders: [{ tier: 'GA', quantity: 1 }] })] },
       /events\[0\]\.orders: orders need/,
     ],
     [
-      'that sell another tier',
-      { events: [event({ status: 'on_sale', orders: [{ tier: 'VIP', quantity: 1 }] })] },
+      'orders of an unknown tier',
+      { events: [selling('VIP', 1)] },
       /^events\[0\]\.orders\[0\]: The event has no tier "VIP": it has GA, balcony\.$/,
     ],
-    [
-      'that sell more than there is',
-      { events: [event(), event({ status: 'on_sale', orders: [{ tier: 'balcony', quantity: 3 }] })] },
-      /^events\[1\]\.orders\[0\]: /,
-    ],
-  ])('%s are refused as a whole, by their place', (_, fixtures, message) => {
+    ['too many orders', { events: [event(), selling('balcony', 3)] }, /^events\[1\]\.orders\[0\]: /],
+  ])('with %s are refused as a whole, and the refusal names the place', (_, fixtures, message) => {
     const before = sandbox.account.listVenues()
     expect(() => sandbox.fill(fixtures as Fixtures)).toThrow(message)
     expect(sandbox.account.listEvents().data).toEqual([])

@@ -16,20 +16,9 @@ test.each([
 })
 
 test.each([
-  '',
-  '72',
-  '-1h',
-  '1 h',
-  '1y',
-  'h',
-  '1h30m',
-  '101 years',
-  '40000d',
-  '1e3s',
-  Number.NaN,
-  -1,
-  Number.POSITIVE_INFINITY,
-])('%j is refused, with what is right', (duration) => {
+  ...['', '72', '-1h', '1 h', '1y', 'h', '1h30m', '101 years', '40000d', '1e3s'],
+  ...[Number.NaN, -1, Number.POSITIVE_INFINITY],
+])('%j is refused, with examples', (duration) => {
   expect(() => durationMs('advance', duration)).toThrow(
     /^advance must be a span of time such as 90s, 5m, 72h or 3d, of at most 100 years; not /,
   )

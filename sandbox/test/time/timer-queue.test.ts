@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { TimerQueue } from '../../time/timer-queue.js'
 
-test('what was cancelled does not pile up, and what was not is all there, in its order', () => {
+test('cancelled timers are not kept, and the others fire in their order', () => {
   const queue = new TimerQueue()
   const seen: number[] = []
   const kept: number[] = []

@@ -27,21 +27,14 @@ describe('a message', () => {
       'refund_policy must be one of anytime, refundable_24h, refundable_7d, final, exchange_only, not the string "x".',
     ],
     [{ transferable: [] }, 'transferable must be true or false, not a list.'],
-  ])('[N11] [N12] [N13] about %j says what to do', (differences, says) => {
+  ])('[N11] [N12] [N13] about %j names the fix', (differences, says) => {
     expect(thrownRefusal(() => create(differences)).message).toBe(says)
   })
 
   test('quotes no more than 60 characters of anything', () => {
     const long = 'x'.repeat(100_000)
-    const { problems } = thrownRefusal(() =>
-      account.createEvent({
-        ...body(),
-        doors_at: long,
-        refund_policy: long,
-        image: long.slice(0, 1999),
-        [long]: 1,
-      }),
-    )
+    const given = { doors_at: long, refund_policy: long, image: long.slice(0, 1999), [long]: 1 }
+    const { problems } = thrownRefusal(() => account.createEvent({ ...body(), ...given }))
     expect(problems).toHaveLength(4)
     for (const { message, param } of problems) {
       expect(message.length).toBeLessThan(400)

@@ -11,18 +11,16 @@ const tiers = (...differences: Record<string, unknown>[]) => ({
 
 describe('create takes', () => {
   test.each([
-    ['I <3 NY', 'I <3 NY'],
-    ['A < B > C', 'A < B > C'],
-    ['a <', 'a <'],
-    ['<', '<'],
-    ['<1>', '<1>'],
-    ['& &lt;b&gt;', '& &lt;b&gt;'],
-    ['  blanks around ', 'blanks around'],
-    ['a'.repeat(200), 'a'.repeat(200)],
-    [` ${'a'.repeat(200)} `, 'a'.repeat(200)],
-    ['夜 🎷', '夜 🎷'],
-  ])('[S7] [N32] [N33] the title %j', (title, stored) => {
-    expect(create({ title }).title).toBe(stored)
+    'I <3 NY',
+    'a <',
+    '<',
+    '<1>',
+    '& &lt;b&gt;',
+    '  blanks around ',
+    ` ${'a'.repeat(200)} `,
+    '夜 🎷',
+  ])('[S7] [N32] [N33] the title %j, without the blanks around it', (title) => {
+    expect(create({ title }).title).toBe(title.trim())
   })
 
   test('[N33] exactly the titles in which no parser of HTML opens a tag', () => {

@@ -19,28 +19,7 @@ test('[S45] [S39] an event goes live at its on_sale_at, at that very moment, and
   expect(emitted).toEqual([{ kind: 'event.published', data: { event } }])
 })
 
-test.each([0, -1, -DAY_MS])(
-  '[N67] %d ms from now it is still a draft in the answer, and live at the next tick',
-  async (ms) => {
-    const { clock, create, emitted } = ticketing()
-    expect(create(onSaleAt(ms)).status).toBe('draft')
-    expect(emitted).toEqual([])
-    await clock.idle()
-    expect(emitted.map(({ kind }) => kind)).toEqual(['event.published'])
-  },
-)
-
-test.each(['publishEvent', 'cancelEvent'] as const)('[N92] %s by hand takes it away', async (operation) => {
-  const { account, clock, create, emitted } = ticketing()
-  const { id, ends_at } = create(onSaleAt(DAY_MS))
-  const { status } = account[operation](id)
-  expect(clock.nextAt()).toBe(operation === 'publishEvent' ? Date.parse(ends_at) : undefined)
-  await clock.advanceBy(2 * DAY_MS)
-  expect(account.retrieveEvent(id).status).toBe(status)
-  expect(emitted).toHaveLength(1)
-})
-
-test('[N69] an update moves it, and null takes it away', async () => {
+test('[N69] an update moves the go-live, and null removes it', async () => {
   const { account, clock, create, emitted } = ticketing()
   const { id } = create(onSaleAt(DAY_MS))
   account.updateEvent(id, onSaleAt(3 * DAY_MS))
@@ -55,16 +34,6 @@ test('[N69] an update moves it, and null takes it away', async () => {
   await clock.advanceBy(DAY_MS)
   expect(account.retrieveEvent(id).status).toBe('on_sale')
   expect(emitted).toHaveLength(1)
-})
-
-test('[N87] where the event is over by then, it stays a draft', async () => {
-  const { account, clock, create, emitted } = ticketing()
-  const past = { doors_at: '2026-05-01T19:00Z', on_sale_at: '2026-04-01T00:00Z' }
-  const { id } = create(past)
-  await clock.idle()
-  expect(account.retrieveEvent(id).status).toBe('draft')
-  expect(emitted).toEqual([])
-  expect(clock.nextAt()).toBeUndefined()
 })
 
 test('an event never has more than one timer', () => {

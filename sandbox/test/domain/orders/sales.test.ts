@@ -27,12 +27,7 @@ describe('an order', () => {
       },
       tickets: [ticket, ticket],
     })
-    const distinct = result.tickets.flatMap(({ id, scan_token, wallet_pass_url }) => [
-      id,
-      scan_token,
-      wallet_pass_url,
-    ])
-    expect(new Set(distinct).size).toBe(6)
+    expect(new Set(result.tickets.flatMap((one) => Object.values(one))).size).toBe(1 + 6)
     expect(orderResult.parse(result)).toEqual(result)
   })
 
@@ -41,15 +36,11 @@ describe('an order', () => {
     const event = publish()
     emitted.length = 0
     const { order: sold, tickets } = order(event, 2)
-    expect(emitted).toEqual([
-      {
-        kind: 'order.created',
-        data: {
-          order: { id: sold.id, total_cents: 5000, buyer_email: 'buyer1@example.com' },
-          tickets: tickets.map(({ id }) => ({ id, tier: 'GA' })),
-        },
-      },
-    ])
+    const data = {
+      order: { id: sold.id, total_cents: 5000, buyer_email: 'buyer1@example.com' },
+      tickets: tickets.map(({ id }) => ({ id, tier: 'GA' })),
+    }
+    expect(emitted).toEqual([{ kind: 'order.created', data }])
     expect(JSON.stringify(emitted)).not.toMatch(/scan_token|wallet|event_id/)
   })
 
@@ -60,11 +51,8 @@ describe('an order', () => {
     order(event, 2, 0)
     order(event, 1, 1)
     const sums = { sold: 3, gross_cents: 9000 }
-    expect(account.retrieveEvent(event.id)).toMatchObject({
-      ...sums,
-      status: 'on_sale',
-      updated_at: '2026-06-01T10:00:01.000Z',
-    })
+    const updated = { status: 'on_sale', updated_at: '2026-06-01T10:00:01.000Z' }
+    expect(account.retrieveEvent(event.id)).toMatchObject({ ...sums, ...updated })
     expect(account.cancelEvent(event.id)).toMatchObject(sums)
   })
 
@@ -76,17 +64,7 @@ describe('an order', () => {
     expect(sold.total_cents).toBe(99_999_999_000)
   })
 
-  test('[N90] [N91] of the last ticket makes the event sold_out, for which there is no webhook', () => {
-    const { account, publish, order, emitted } = ticketing()
-    const event = publish()
-    order(event, 3, 0)
-    expect(account.retrieveEvent(event.id).status).toBe('on_sale')
-    order(event, 2, 1)
-    expect(account.retrieveEvent(event.id)).toMatchObject({ status: 'sold_out', sold: 5, capacity: 5 })
-    expect(emitted.map(({ kind }) => kind)).toEqual(['event.published', 'order.created', 'order.created'])
-  })
-
-  test('[S41] [S54] [N76] is refunded by a cancel, every one of them, whatever the refund policy says', () => {
+  test('[S41] [S54] [N76] is refunded if the event is cancelled, whatever its refund policy', () => {
     for (const refund_policy of ['anytime', 'final', 'exchange_only']) {
       const { account, publish, order } = ticketing()
       const [event, other] = [publish({ refund_policy }), publish()]
@@ -102,38 +80,28 @@ describe('an order', () => {
   })
 })
 
-describe('an order is refused', () => {
+describe('an order is refused, and nothing changes,', () => {
   const { account, publish, emitted } = ticketing()
   const event = publish()
   const other = publish()
   emitted.length = 0
   const good = { event_id: event.id, ticket_tier_id: tierId(event), quantity: 1 }
 
-  test.each<[string, unknown, RefusalCode, string | undefined]>([
-    ['[S78] without event_id', { event_id: undefined }, 'parameter_missing', 'event_id'],
-    ['[S78] without ticket_tier_id', { ticket_tier_id: undefined }, 'parameter_missing', 'ticket_tier_id'],
-    ['[S78] without quantity', { quantity: undefined }, 'parameter_missing', 'quantity'],
-    ['[N81] of no tickets', { quantity: 0 }, 'parameter_invalid', 'quantity'],
-    ['[N81] of less', { quantity: -1 }, 'parameter_invalid', 'quantity'],
-    ['[S78] of half a ticket', { quantity: 0.5 }, 'parameter_invalid', 'quantity'],
-    ['[S78] of a string', { quantity: '1' }, 'parameter_invalid', 'quantity'],
-    ['[N56] of 1001 tickets', { quantity: 1001 }, 'parameter_invalid', 'quantity'],
-    ['[N16] of no event', { event_id: 'evt_none' }, 'resource_missing', 'event_id'],
-    ['[N16] of no tier', { ticket_tier_id: 'tkt_none' }, 'resource_missing', 'ticket_tier_id'],
-    [
-      '[S27] [N16] of a tier of another event',
-      { ticket_tier_id: tierId(other) },
-      'resource_missing',
-      'ticket_tier_id',
-    ],
-    ['[N89] of more than the tier has', { quantity: 4 }, 'tier_sold_out', 'quantity'],
-    ['[N13] with a buyer', { buyer_email: 'me@example.com' }, 'parameter_unknown', 'buyer_email'],
-  ])('%s', (_, differences, code, param) => {
+  test.each<[string, string, RefusalCode, unknown[]]>([
+    ['[S78] without its event', 'event_id', 'parameter_missing', [undefined]],
+    ['[S78] without its tier', 'ticket_tier_id', 'parameter_missing', [undefined]],
+    ['[S78] without a quantity', 'quantity', 'parameter_missing', [undefined]],
+    ['[S78] [N81] [N56] with an invalid quantity', 'quantity', 'parameter_invalid', [0, -1, 0.5, '1', 1001]],
+    ['[N16] of an unknown event', 'event_id', 'resource_missing', ['evt_none']],
+    ['[S27] [N16] of no tier of it', 'ticket_tier_id', 'resource_missing', ['tkt_none', tierId(other)]],
+    ['[N89] of more than are left', 'quantity', 'tier_sold_out', [4]],
+    ['[N13] with an unknown field', 'buyer_email', 'parameter_unknown', ['me@example.com']],
+  ])('%s', (_, param, code, values) => {
     const before = [account.snapshot(), account.counts()]
-    expect(apiRefusalOf(() => account.createOrder({ ...good, ...(differences as object) }))).toEqual([
-      code,
-      param,
-    ])
+    for (const value of values) {
+      const order = () => account.createOrder({ ...good, [param]: value })
+      expect(apiRefusalOf(order)).toEqual([code, param])
+    }
     expect([account.snapshot(), account.counts()]).toEqual(before)
     expect(emitted).toEqual([])
   })

@@ -8,20 +8,17 @@ interface Snapshot {
   venues: Record<string, unknown>[]
 }
 
+const WITH_VENUE = { venue_id: undefined, venue: { name: 'Barn' } }
+
 /** Ids of the same form, each another one. */
 const idOf = (prefix: string, index: number): string => `${prefix}_${String(index).padStart(20, '0')}`
 
 test('[N56] the bounds are these', () => {
-  expect(LIMITS).toMatchObject({
-    events: 100_000,
-    orders: 1_000_000,
-    venues: 10_000,
-    tiers: 100,
-    orderQuantity: 1000,
-  })
+  const many = { events: 100_000, orders: 1_000_000, venues: 10_000 }
+  expect(LIMITS).toMatchObject({ ...many, tiers: 100, orderQuantity: 1000 })
 })
 
-test('[N56] over so many venues the sandbox is full, for an event with a venue too', () => {
+test('[N56] the sandbox is full at its bound of venues, also for an event with a venue', () => {
   lower(LIMITS, { venues: 20 })
   const { account, create } = ticketing()
   for (let count = 3; count < LIMITS.venues; count += 1) account.createVenue({ name: 'Barn' })
@@ -30,14 +27,12 @@ test('[N56] over so many venues the sandbox is full, for an event with a venue t
     'sandbox_full',
     'The sandbox keeps 20 venues of an account, and there are as many: reset it, or begin another one.',
   ])
-  expect(thrownRefusal(() => create({ venue_id: undefined, venue: { name: 'Barn' } })).code).toBe(
-    'sandbox_full',
-  )
+  expect(thrownRefusal(() => create(WITH_VENUE)).code).toBe('sandbox_full')
   expect(account.counts()).toEqual({ events: 0, venues: 20, orders: 0 })
   expect(create().status).toBe('draft')
 })
 
-test('[N56] over so many events the sandbox is full, and no venue is left of one that was refused', {
+test('[N56] the sandbox is full at its bound of events, and the venue of a refused event is not kept', {
   tags: ['slow'],
 }, () => {
   lower(LIMITS, { events: 20_000 })
@@ -51,26 +46,18 @@ test('[N56] over so many events the sandbox is full, and no venue is left of one
   }))
   account.restore({ ...snapshot, events })
   expect(thrownRefusal(() => create()).code).toBe('sandbox_full')
-  expect(thrownRefusal(() => create({ venue_id: undefined, venue: { name: 'Barn' } })).code).toBe(
-    'sandbox_full',
-  )
+  expect(thrownRefusal(() => create(WITH_VENUE)).code).toBe('sandbox_full')
   expect(account.counts()).toEqual({ events: 20_000, venues: 3, orders: 0 })
 })
 
-test('[N56] over so many orders the sandbox is full', () => {
+test('[N56] the sandbox is full at its bound of orders', () => {
   lower(LIMITS, { orders: 1000 })
   const { account, publish, order } = ticketing()
   const event = publish({ tickets: [{ name: 'GA', price_cents: 1, quantity: 10_000_000 }] })
   const tier = event.tickets[0]?.id
   const snapshot = account.snapshot() as Snapshot
-  const orders = Array.from({ length: LIMITS.orders }, (_, index) => [
-    idOf('ord', index),
-    tier,
-    1,
-    1,
-    index + 1,
-    false,
-  ])
+  const orderAt = (_: unknown, index: number) => [idOf('ord', index), tier, 1, 1, index + 1, false]
+  const orders = Array.from({ length: LIMITS.orders }, orderAt)
   account.restore({ ...snapshot, events: [{ ...snapshot.events[0], orders }] })
   expect(thrownRefusal(() => order(event, 1)).code).toBe('sandbox_full')
   expect(account.retrieveEvent(event.id)).toMatchObject({ sold: 1000, gross_cents: 1000 })

@@ -3,7 +3,7 @@ import { apiRefusalOf, ticketing } from '../../support/ticketing.js'
 
 const lenient = ticketing({ lenient: true })
 
-test('[N27] lenient, what is not known is left out, at any depth', () => {
+test('[N27] a lenient account leaves out unknown fields, at any depth', () => {
   const given = lenient.body({
     colour: 'red',
     status: 'on_sale',
@@ -16,7 +16,7 @@ test('[N27] lenient, what is not known is left out, at any depth', () => {
   expect(given).toEqual(copy)
 })
 
-test('[N27] lenient, it is so for every body and query', () => {
+test('[N27] a lenient account accepts unknown fields in every body and query', () => {
   const { account, order } = lenient
   const event = lenient.create({ venue_id: undefined, venue: { name: 'Yard', wheelchair: true } })
   expect(account.updateEvent(event.id, { sold: 3 })).toMatchObject({ sold: 0 })
@@ -30,7 +30,7 @@ test('[N27] lenient, it is so for every body and query', () => {
   expect(account.cancelEvent(event.id, { reason: 'rain' }).status).toBe('cancelled')
 })
 
-test('[N27] lenient, everything else is refused as ever', () => {
+test('[N27] a lenient account refuses all other invalid requests', () => {
   const refusal = apiRefusalOf(() => lenient.create({ colour: 1, title: 7, tickets: [{ size: 1 }] }))
   expect(refusal).toEqual(['parameter_invalid', 'title'])
 })

@@ -1,5 +1,5 @@
-import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { freePort } from '../../../../test/support/free-port.js'
 import { type Listening, listen } from '../../../../test/support/http.js'
@@ -11,33 +11,14 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
 
-async function serve(handler: RequestListener | Server): Promise<string> {
+async function serve(handler: RequestListener): Promise<string> {
   const server = await listen(handler)
   servers.push(server)
   return server.url
 }
 
-/** A TCP server that runs `onSocket` on each connection. */
-async function raw(onSocket: (socket: Socket) => void): Promise<string> {
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    onSocket(socket)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  servers.push({
-    port,
-    url: '',
-    close: () =>
-      new Promise((resolve) => {
-        for (const socket of sockets) socket.destroy()
-        server.close(() => resolve())
-      }),
-  })
-  return `http://127.0.0.1:${port}`
-}
+/** A server that answers with these bytes, and then closes the connection. */
+const raw = (bytes: string): Promise<string> => serve((request) => void request.socket.end(bytes))
 
 const send = (request: Partial<OutgoingRequest> & { url: string }, options?: HttpSenderOptions) =>
   httpSender(options)({
@@ -47,49 +28,45 @@ const send = (request: Partial<OutgoingRequest> & { url: string }, options?: Htt
     ...request,
   })
 
-/** Reads a request whole, and notes how it came. */
-const reading =
-  (noted: { chunks: string[]; headers: NodeJS.Dict<string | string[]> }[]): RequestListener =>
-  async (request, response) => {
-    const chunks: string[] = []
+/** Sends a request, and returns how it arrived. */
+async function arrival(request: Partial<OutgoingRequest> = {}) {
+  const chunks: string[] = []
+  let headers: NodeJS.Dict<string | string[]> = {}
+  const url = await serve(async (request, response) => {
+    headers = request.headers
     for await (const chunk of request) chunks.push(String(chunk))
-    noted.push({ chunks, headers: request.headers })
     response.end()
-  }
+  })
+  expect(await send({ url, ...request })).toMatchObject({ response: { status: 200 } })
+  return { chunks, headers }
+}
 
 describe('a body', () => {
-  test('travels whole, with its length, on a connection that is closed', async () => {
-    const noted: Parameters<typeof reading>[0] = []
-    const url = await serve(reading(noted))
-    expect(await send({ url })).toMatchObject({ response: { status: 200 } })
-    expect(noted).toMatchObject([
-      { chunks: ['{"some":"body"}'], headers: { 'content-length': '15', connection: 'close' } },
-    ])
-    expect(noted[0]?.headers).not.toHaveProperty('transfer-encoding')
+  test('is sent whole, with its length, on a connection that is closed', async () => {
+    const { chunks, headers } = await arrival()
+    expect(chunks).toEqual(['{"some":"body"}'])
+    expect(headers).toMatchObject({ 'content-length': '15', connection: 'close' })
+    expect(headers).not.toHaveProperty('transfer-encoding')
   })
 
-  test('travels in chunks, without a length, whatever length was given', async () => {
-    const noted: Parameters<typeof reading>[0] = []
-    const url = await serve(reading(noted))
-    await send({ url, transport: 'chunked', headers: { 'content-length': '15' } })
-    expect(noted[0]?.headers['transfer-encoding']).toBe('chunked')
-    expect(noted[0]?.headers).not.toHaveProperty('content-length')
-    expect(noted[0]?.chunks.join('')).toBe('{"some":"body"}')
+  test('is sent in chunks without a length, even if one was given', async () => {
+    const { chunks, headers } = await arrival({ transport: 'chunked', headers: { 'content-length': '15' } })
+    expect(headers['transfer-encoding']).toBe('chunked')
+    expect(headers).not.toHaveProperty('content-length')
+    expect(chunks.join('')).toBe('{"some":"body"}')
   })
 
-  test('travels slowly, in a few pieces, with its length', async () => {
-    const noted: Parameters<typeof reading>[0] = []
-    const url = await serve(reading(noted))
+  test('is sent slowly, in a few pieces, with its length', async () => {
     const startMs = performance.now()
-    await send({ url, transport: 'slow' })
+    const { chunks, headers } = await arrival({ transport: 'slow' })
     expect(performance.now() - startMs).toBeGreaterThan(70)
-    // Of a process that is held up, the system may have sent two together.
-    expect(noted[0]?.chunks.join('')).toBe('{"some":"body"}')
-    expect(noted[0]?.chunks.length).toBeGreaterThan(1)
-    expect(noted[0]?.headers['content-length']).toBe('15')
+    // If this process was held up, the system may have sent two together.
+    expect(chunks.join('')).toBe('{"some":"body"}')
+    expect(chunks.length).toBeGreaterThan(1)
+    expect(headers['content-length']).toBe('15')
   })
 
-  test('that is slow is left unsent where the answer comes first', async () => {
+  test('that is slow is not sent to its end if the answer comes first', async () => {
     const url = await serve((_, response) => response.writeHead(413).end('too large'))
     const result = await send({ url, transport: 'slow', body: Buffer.alloc(100_000) })
     expect(result).toMatchObject({ response: { status: 413, body: 'too large' } })
@@ -138,63 +115,55 @@ describe('an answer', () => {
   })
 
   test.each([
-    ['a 204', 'HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\nhello', { status: 204, body: '' }],
-    ['its length', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhello', { status: 200, body: 'he' }],
-  ])('with more behind %s is whole all the same', async (_, text, answer) => {
-    const url = await raw((socket) => socket.once('data', () => socket.end(text)))
+    ['a 204', '204 No Content\r\ncontent-length: 5', { status: 204, body: '' }],
+    ['its length', '200 OK\r\ncontent-length: 2', { status: 200, body: 'he' }],
+  ])('with more bytes after %s is complete nevertheless', async (_, head, answer) => {
+    const url = await raw(`HTTP/1.1 ${head}\r\n\r\nhello`)
     expect(await send({ url })).toMatchObject({ response: { ...answer, truncated: false } })
   })
 })
 
-describe('where there is no answer, the error has the code of Node and words:', () => {
-  test('nobody listens', async () => {
+describe('without an answer, the error has a code of Node and a message, if', () => {
+  test('nobody listens, at any of its addresses', async () => {
     const port = await freePort()
+    const refused = (address: string) => `connect ECONNREFUSED ${address}:${port}`
     expect(await send({ url: `http://127.0.0.1:${port}/` })).toEqual({
-      error: { code: 'ECONNREFUSED', message: `connect ECONNREFUSED 127.0.0.1:${port}` },
+      error: { code: 'ECONNREFUSED', message: refused('127.0.0.1') },
     })
-  })
-
-  test('nobody listens on localhost, and each address that was tried is named', async () => {
-    const port = await freePort()
+    const addresses = ['127.0.0.1', '127.0.0.2']
     const lookup: HttpSenderOptions['lookup'] = (_host, _options, callback) =>
-      callback(null, [
-        { address: '127.0.0.1', family: 4 },
-        { address: '127.0.0.2', family: 4 },
-      ])
-    const { error } = await send({ url: `http://localhost:${port}/` }, { lookup })
-    expect(error?.code).toBe('ECONNREFUSED')
-    expect(error?.message).toBe(
-      `connect ECONNREFUSED 127.0.0.1:${port}; connect ECONNREFUSED 127.0.0.2:${port}`,
-    )
-  })
-
-  test('the connection is closed in the midst of the answer', async () => {
-    const url = await raw((socket) =>
-      socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf')),
-    )
-    expect(await send({ url })).toMatchObject({
-      error: { code: 'ECONNRESET', message: 'The connection was closed before there was a complete answer.' },
+      callback(
+        null,
+        addresses.map((address) => ({ address, family: 4 })),
+      )
+    expect(await send({ url: `http://localhost:${port}/` }, { lookup })).toEqual({
+      error: { code: 'ECONNREFUSED', message: addresses.map(refused).join('; ') },
     })
   })
 
-  test('the name is not known', async () => {
-    const lookup: HttpSenderOptions['lookup'] = (host, _options, callback) =>
-      callback(Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' }), [])
-    expect(await send({ url: 'http://receiver.test/' }, { lookup })).toEqual({
-      error: { code: 'ENOTFOUND', message: 'getaddrinfo ENOTFOUND receiver.test' },
-    })
+  test('the connection is closed during the answer', async () => {
+    const url = await raw('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf')
+    const message = 'The connection was closed before there was a complete answer.'
+    expect(await send({ url })).toEqual({ error: { code: 'ECONNRESET', message } })
+  })
+
+  test('the name is unknown', async () => {
+    const message = 'getaddrinfo ENOTFOUND receiver.test'
+    const lookup: HttpSenderOptions['lookup'] = (_host, _options, callback) =>
+      callback(Object.assign(new Error(message), { code: 'ENOTFOUND' }), [])
+    const result = await send({ url: 'http://receiver.test/' }, { lookup })
+    expect(result).toEqual({ error: { code: 'ENOTFOUND', message } })
   })
 })
 
 describe('the time for an answer', () => {
-  test('is over when it has not begun', async () => {
+  test('ends if there is none', async () => {
     const url = await serve(() => {})
-    expect(await send({ url, timeoutMs: 30 })).toEqual({
-      error: { code: 'timeout', message: 'There was no complete answer within 30 ms.' },
-    })
+    const message = 'There was no complete answer within 30 ms.'
+    expect(await send({ url, timeoutMs: 30 })).toEqual({ error: { code: 'timeout', message } })
   })
 
-  test('[N112] is over when it has not ended, however much of it has come', async () => {
+  test('[N112] ends if it is not complete, however much of it has come', async () => {
     const url = await serve((_, response) => {
       const timer = setInterval(() => response.write('more '), 5)
       response.on('close', () => clearInterval(timer))
@@ -202,46 +171,28 @@ describe('the time for an answer', () => {
     expect(await send({ url, timeoutMs: 60 })).toMatchObject({ error: { code: 'timeout' } })
   })
 
-  test('[N112] is without end where it is 0', async () => {
-    const url = await serve((_, response) => void setTimeout(() => response.end('late'), 100))
-    expect(await send({ url, timeoutMs: 0 })).toMatchObject({ response: { body: 'late' } })
-  })
-
-  test('may be longer than a timer can wait', async () => {
-    const url = await serve((_, response) => void setTimeout(() => response.end('late'), 20))
-    expect(await send({ url, timeoutMs: 2 ** 40 })).toMatchObject({ response: { body: 'late' } })
+  // A timer cannot wait for the second.
+  test.each([0, 2 ** 40])('[N112] is unlimited with 0, and may be long: %d', async (timeoutMs) => {
+    const url = await serve((_, response) => void setTimeout(() => response.end('late'), 50))
+    expect(await send({ url, timeoutMs })).toMatchObject({ response: { body: 'late' } })
   })
 })
 
-describe('an IPv6 address', () => {
-  test('is one like any other', async (context) => {
-    const server = createHttpServer((_, response) => response.end('here'))
-    const listening = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false))
-      server.listen(0, '::1', () => resolve(true))
-    })
-    if (!listening) return context.skip()
-    try {
-      const { port } = server.address() as AddressInfo
-      expect(await send({ url: `http://[::1]:${port}/` })).toMatchObject({ response: { body: 'here' } })
-    } finally {
-      await new Promise((resolve) => server.close(resolve))
-    }
+test.for([
+  ['an IPv6 address', '::1', 0],
+  ['a port that fetch refuses', '127.0.0.1', 10_080],
+] as const)('%s is like any other', async ([_, host, asked], context) => {
+  const server = createServer((_, response) => response.end('here'))
+  const isListening = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false))
+    server.listen(asked, host, () => resolve(true))
   })
-})
-
-describe('the ports that fetch refuses', () => {
-  test('are ports like any other', async (context) => {
-    const server = createHttpServer((_, response) => response.end('here'))
-    const listening = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false))
-      server.listen(10_080, '127.0.0.1', () => resolve(true))
-    })
-    if (!listening) return context.skip()
-    try {
-      expect(await send({ url: 'http://127.0.0.1:10080/' })).toMatchObject({ response: { body: 'here' } })
-    } finally {
-      await new Promise((resolve) => server.close(resolve))
-    }
-  })
+  if (!isListening) return context.skip()
+  try {
+    const { port } = server.address() as AddressInfo
+    const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/`
+    expect(await send({ url })).toMatchObject({ response: { body: 'here' } })
+  } finally {
+    await new Promise((resolve) => server.close(resolve))
+  }
 })

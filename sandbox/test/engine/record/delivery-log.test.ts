@@ -5,101 +5,95 @@ import { listDeliveries } from '../../../engine/record/delivery-queries.js'
 import { LIMITS } from '../../../engine/record/limits.js'
 import type { Attempt, Delivery } from '../../../engine/record/records.js'
 import { noDeliveries } from '../../../engine/record/records.js'
-import { engineFixture, HOUR_MS, START_MS } from '../../support/engine-fixture.js'
+import { type EngineFixtureOptions, engineFixture, HOUR_MS, START_MS } from '../../support/engine-fixture.js'
 import { lower } from '../../support/lowered.js'
 
-/** A sender that is as fast as can be. */
-const sending = (result: SendResult) => async () => result
 const answer = (status: number, body = ''): SendResult => ({
   response: { status, headers: {}, body, truncated: false },
 })
 
+/** An engine whose receiver returns `answered`, with a way to send a scenario, and both it and its restored copy. */
+function logged(options: EngineFixtureOptions = {}) {
+  const receiver = { answered: answer(200) }
+  const fixture = engineFixture({ send: async () => receiver.answered, ...options })
+  const { engine, clock, publish, endpointId } = fixture
+  return {
+    ...fixture,
+    receiver,
+    async publishMany(count: number) {
+      const ids = Array.from({ length: count }, () => publish())
+      await clock.idle()
+      return ids
+    },
+    scenario: (scenario: string) =>
+      engine.deliverScenario(
+        endpointId,
+        engine.createMessage({ mode: 'test', type: 'event.published', data: {} }),
+        { passes: () => true, scenario, requests: [{ body: '', headers: {} }] },
+      ),
+    copies() {
+      const restored = fixture.make()
+      restored.restore(JSON.parse(JSON.stringify(engine.snapshot())))
+      return [engine, restored]
+    },
+  }
+}
+
+const NONE = { matching: 0, genuine: 0, forgotten: 0, parked: 0 }
+
 describe('of deliveries that have ended', () => {
-  test('[N118] the latest 1,000 are kept, by their end and not by their beginning', {
-    tags: ['slow'],
-  }, async () => {
-    let status = 500
-    const { engine, clock, publish } = engineFixture({ send: async () => answer(status), jitter: 0 })
-    const slow = publish()
-    await clock.idle()
-    status = 200
-    const ids = Array.from({ length: 1500 }, () => publish())
-    await clock.idle()
+  test('[N118] the latest 1,000 to end are kept', { tags: ['slow'] }, async () => {
+    const { engine, clock, receiver, publishMany } = logged({ jitter: 0 })
+    receiver.answered = answer(500)
+    const [slow = ''] = await publishMany(1)
+    receiver.answered = answer(200)
+    const ids = await publishMany(1500)
     expect(engine.counts()).toEqual({ ...noDeliveries(), retrying: 1, delivered: 1000 })
     expect(ids.map((id) => engine.delivery(id) !== undefined)).toEqual(ids.map((_, index) => index >= 500))
     await clock.advanceBy(5000)
     expect(engine.delivery(slow)?.status).toBe('delivered')
     expect(engine.delivery(ids[500] ?? '')).toBeUndefined()
-    expect(engine.counts().delivered).toBe(1000)
     expect(engine.deliveries({ limit: 5000 })).toHaveLength(1000)
   })
 
-  test('[N142] those that are no longer kept are counted, what a scenario sent apart', {
-    tags: ['slow'],
-  }, async () => {
-    let status = 500
-    const fixture = engineFixture({ send: async () => answer(status), schedule: [] })
-    const { engine, clock, publish, endpointId } = fixture
+  test('[N142] those no longer kept are counted, and scenarios apart', { tags: ['slow'] }, async () => {
+    const { engine, clock, receiver, publish, publishMany, scenario, copies } = logged({ schedule: [] })
+    receiver.answered = answer(500)
     publish('order.created')
     await clock.idle()
-    const message = engine.createMessage({ mode: 'test', type: 'event.published', data: {} })
-    await engine.deliverScenario(endpointId, message, {
-      passes: () => true,
-      scenario: 'stale',
-      requests: [{ body: '', headers: {} }],
-    })
-    expect(engine.tally({ status: 'failed' })).toEqual({ matching: 1, genuine: 1, forgotten: 0, parked: 0 })
-    expect(engine.tally()).toEqual({ matching: 2, genuine: 1, forgotten: 0, parked: 0 })
+    await scenario('stale')
+    expect(engine.tally({ status: 'failed' })).toEqual({ ...NONE, matching: 1, genuine: 1 })
+    expect(engine.tally()).toEqual({ ...NONE, matching: 2, genuine: 1 })
     expect(engine.tally({ status: 'scenario' })).toMatchObject({ matching: 1, genuine: 0 })
-    status = 200
-    for (let count = 0; count < 1001; count++) publish()
-    await clock.idle()
-    const counts = { ...noDeliveries(), delivered: 1001, failed: 1, passed: 1 }
-    const failed = { matching: 0, genuine: 0, forgotten: 1, parked: 0 }
-    const restored = fixture.make()
-    restored.restore(JSON.parse(JSON.stringify(engine.snapshot())))
-    for (const one of [engine, restored]) {
-      expect(one.totals()).toEqual(counts)
-      expect(one.tally({ status: 'failed', type: 'order.created' })).toEqual(failed)
-      expect(one.tally({ status: 'delivered' })).toEqual({
-        matching: 1000,
-        genuine: 1000,
-        forgotten: 1,
-        parked: 0,
-      })
-      expect(one.tally({ status: 'retrying' })).toEqual({ matching: 0, genuine: 0, forgotten: 0, parked: 0 })
+    receiver.answered = answer(200)
+    await publishMany(1001)
+    for (const one of copies()) {
+      expect(one.totals()).toEqual({ ...noDeliveries(), delivered: 1001, failed: 1, passed: 1 })
+      expect(one.tally({ status: 'failed', type: 'order.created' })).toEqual({ ...NONE, forgotten: 1 })
+      const delivered = { matching: 1000, genuine: 1000, forgotten: 1 }
+      expect(one.tally({ status: 'delivered' })).toEqual({ ...NONE, ...delivered })
+      expect(one.tally({ status: 'retrying' })).toEqual(NONE)
       one.reset()
-      expect(one.tally()).toEqual({ matching: 0, genuine: 0, forgotten: 0, parked: 0 })
+      expect(one.tally()).toEqual(NONE)
     }
   })
 
-  test('[N142] parked ones are counted, those of scenarios apart, also when they are no longer kept', async () => {
+  test('[N142] parked ones are counted, without scenarios, even if they are no longer kept', async () => {
     lower(LIMITS, { settled: 3, bodies: 1 })
-    let body = '{"outcome":"parked"}'
-    const fixture = engineFixture({ send: async () => answer(200, body) })
-    const { engine, clock, publish, endpointId } = fixture
+    const { engine, clock, receiver, publish, publishMany, scenario, copies } = logged()
+    receiver.answered = answer(200, '{"outcome":"parked"}')
     const [first = ''] = [publish('order.created'), publish('order.created')]
     await clock.idle()
-    const message = engine.createMessage({ mode: 'test', type: 'event.published', data: {} })
-    await engine.deliverScenario(endpointId, message, {
-      passes: () => true,
-      scenario: 'valid',
-      requests: [{ body: '', headers: {} }],
-    })
+    await scenario('valid')
     expect(engine.parked()).toBe(2)
-    expect(engine.tally({ status: 'failed', type: 'order.created' })).toMatchObject({
-      matching: 0,
-      parked: 2,
-    })
+    const failedOrders = engine.tally({ status: 'failed', type: 'order.created' })
+    expect(failedOrders).toMatchObject({ matching: 0, parked: 2 })
     expect(engine.tally({ type: 'event.*' })).toMatchObject({ matching: 1, parked: 0 })
-    body = '{"outcome":"duplicate"}'
+    receiver.answered = answer(200, '{"outcome":"duplicate"}')
     await engine.resend(first)
     expect([engine.parked(), engine.tally().parked]).toEqual([1, 1])
-    for (let count = 0; count < 3; count++) publish()
-    await clock.idle()
-    const restored = fixture.make()
-    restored.restore(JSON.parse(JSON.stringify(engine.snapshot())))
-    for (const one of [engine, restored]) {
+    await publishMany(3)
+    for (const one of copies()) {
       expect([one.parked(), one.tally().parked, one.counts().delivered]).toEqual([1, 1, 3])
       one.reset()
       expect([one.parked(), one.tally().parked]).toEqual([0, 0])
@@ -107,48 +101,38 @@ describe('of deliveries that have ended', () => {
   })
 
   test('one that is resent counts once, and keeps its place', { tags: ['slow'] }, async () => {
-    const { engine, clock, publish } = engineFixture({ send: sending(answer(500)), schedule: [] })
-    const ids = Array.from({ length: 1000 }, () => publish())
-    await clock.idle()
+    const { engine, receiver, publishMany } = logged({ schedule: [] })
+    receiver.answered = answer(500)
+    const ids = await publishMany(1000)
     for (const id of ids.slice(0, 10)) await engine.resend(id)
     expect(engine.counts().failed).toBe(1000)
-    publish()
-    await clock.idle()
+    await publishMany(1)
     expect(engine.delivery(ids[0] ?? '')).toBeUndefined()
     expect(engine.delivery(ids[1] ?? '')?.attempts).toHaveLength(2)
   })
 
-  test('one that is forgotten while it is resent is not recorded, and its attempt is returned nevertheless', {
-    tags: ['slow'],
-  }, async () => {
-    const { engine, clock, publish } = engineFixture({ schedule: [] })
-    const id = publish()
-    await clock.idle()
+  test('one that is dropped during a resend still returns its attempt', { tags: ['slow'] }, async () => {
+    const { engine, publishMany } = logged()
+    const [id = ''] = await publishMany(1)
     const resent = engine.resend(id)
-    for (let count = 0; count < 1000; count++) publish()
-    await clock.idle()
+    await publishMany(1000)
     expect(engine.delivery(id)).toBeUndefined()
     expect(await resent).toMatchObject({ trigger: 'manual', response: { status: 200 } })
   })
 })
 
 describe('the log', () => {
-  const delivery = (index: number, status: Delivery['status'] = 'pending'): Delivery => ({
+  const createdAt = '2031-03-01T09:00:00.000Z'
+  const delivery = (index: number): Delivery => ({
     id: `dlv_${index}`,
-    message: {
-      id: `msg_${index}`,
-      mode: 'test',
-      type: 'a',
-      createdAt: '2031-03-01T09:00:00.000Z',
-      body: '{}',
-    },
+    message: { id: `msg_${index}`, mode: 'test', type: 'a', createdAt, body: '{}' },
     endpointId: 'we_1',
-    status,
+    status: 'pending',
     firstAtMs: START_MS,
-    ...(status === 'pending' && { nextAtMs: START_MS }),
+    nextAtMs: START_MS,
     attempts: [],
   })
-  const attempt = (number: number, id: string, body = 'answer'): Attempt => ({
+  const attempt = (number: number, id: string): Attempt => ({
     id,
     number,
     trigger: 'auto',
@@ -157,21 +141,16 @@ describe('the log', () => {
     url: 'http://localhost/',
     requestHeaders: {},
     sentBody: 'sent',
-    response: { status: 500, headers: {}, body, truncated: false },
+    response: { status: 500, headers: {}, body: 'answer', truncated: false },
     durationMs: 1,
   })
 
   test('has these bounds', () => {
-    expect(LIMITS).toEqual({
-      settled: 1000,
-      unsettled: 200_000,
-      attemptsOfOne: 100,
-      attempts: 20_000,
-      bodies: 1000,
-    })
+    const bounds = { settled: 1000, unsettled: 200_000, attemptsOfOne: 100, attempts: 20_000, bodies: 1000 }
+    expect(LIMITS).toEqual(bounds)
   })
 
-  test('holds so many deliveries that are on their way, and is then full until one has ended', () => {
+  test('is full at its bound of unsettled deliveries, until one has ended', () => {
     lower(LIMITS, { unsettled: 2000 })
     const log = new DeliveryLog()
     for (let index = 0; index < LIMITS.unsettled - 1; index++) log.add(delivery(index), 1)
@@ -182,7 +161,7 @@ describe('the log', () => {
     expect(log.isFull).toBe(false)
   })
 
-  test('keeps so many attempts, and drops the oldest of them, whichever delivery they are of', () => {
+  test('drops the oldest attempts at its bound, of whichever delivery', () => {
     lower(LIMITS, { attempts: 2000 })
     const log = new DeliveryLog()
     const deliveries = Array.from({ length: 300 }, (_, index) => log.add(delivery(index), 1))
@@ -197,7 +176,7 @@ describe('the log', () => {
     expect(deliveries[299]?.delivery.attempts.map(({ number }) => number)).toEqual([4, 5, 6, 7, 8, 9, 10])
   })
 
-  test('keeps the bodies of 1,000 answers, and says of the others that they are cut', () => {
+  test('keeps the bodies of 1,000 answers, and marks the others as truncated', () => {
     const log = new DeliveryLog()
     const deliveries = Array.from({ length: 1500 }, (_, index) => log.add(delivery(index), 1))
     for (const [index, tracked] of deliveries.entries()) log.addAttempt(tracked, attempt(1, `att_${index}`))
@@ -219,9 +198,9 @@ describe('the log', () => {
   })
 })
 
-test('if so many deliveries are on their way, a new one is skipped, and says why', async () => {
+test('a new delivery is skipped if too many are pending, and says why', async () => {
   lower(LIMITS, { unsettled: 2000 })
-  const { engine, clock, publish } = engineFixture({ send: sending(answer(500)) })
+  const { engine, clock, publish } = engineFixture({ answer: () => 500 })
   publish()
   const saved = engine.snapshot() as { deliveries: object[] }
   const [one] = saved.deliveries

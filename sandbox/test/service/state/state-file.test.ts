@@ -12,14 +12,13 @@ import fs, {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks-sandbox'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SECRET } from '../../../../test/support/deliveries.js'
+import { listen } from '../../../../test/support/http.js'
 import { barrier } from '../../support/engine-fixture.js'
 
 let folder: string
@@ -55,49 +54,63 @@ function open(options: SandboxOptions = {}): Sandbox {
   })
 }
 
-describe('a sandbox with a state file', () => {
-  test('goes on where it was: its data, its time, its log, its endpoints and their secrets', {
-    tags: ['slow'],
-  }, async () => {
-    const first = open()
-    await first.trigger('order.created')
-    await first.clock.advance('2h')
-    const before = [
-      first.account.listEvents(),
-      first.deliveries.list(),
-      first.endpoints.list(),
-      first.clock.now(),
-    ]
-    await first.close()
+async function saved(): Promise<string> {
+  const sandbox = open()
+  await sandbox.trigger('order.created')
+  await sandbox.close()
+  return readFileSync(stateFile, 'utf8')
+}
 
+/** All that a sandbox shows of its state. */
+const shown = ({ account, deliveries, endpoints, clock }: Sandbox) => [
+  account.listEvents(),
+  deliveries.list(),
+  endpoints.list(),
+  clock.frozen,
+  clock.frozen && clock.now(),
+]
+
+describe('a sandbox with a state file', () => {
+  test.each<[string, (sandbox: Sandbox) => unknown]>([
+    ['an event without a webhook', ({ account }) => account.createEvent(EVENT)],
+    ['deliveries', (sandbox) => sandbox.trigger('order.created')],
+    ['the changes by the clock', ({ clock }) => clock.advance('8000d')],
+    [
+      'a change of an event',
+      ({ account }) => account.updateEvent(account.listEvents().data[0]?.id ?? '', { title: 'Later' }),
+    ],
+    ['an endpoint', ({ endpoints }) => endpoints.create({ url: 'http://localhost/more' })],
+    ['its time', ({ clock }) => clock.advance('1h')],
+    ['a running clock', ({ clock }) => clock.run()],
+    ['a reset', (sandbox) => sandbox.reset()],
+  ])('keeps %s', async (_, act) => {
+    const first = open()
+    first.account.publishEvent(first.account.createEvent(EVENT).id)
+    await first.close()
     const second = open()
-    expect([
-      second.account.listEvents(),
-      second.deliveries.list(),
-      second.endpoints.list(),
-      second.clock.now(),
-    ]).toEqual(before)
+    await act(second)
+    const before = shown(second)
     await second.close()
+    const third = open()
+    expect(shown(third)).toEqual(before)
+    await third.close()
+    expect(readdirSync(folder)).toEqual(['state.json'])
+    expect(statSync(stateFile).mode & 0o777).toBe(0o600)
   })
 
-  test('tries again what waited, at the time it waited for', async () => {
+  test('continues its retries at the times they were due', async () => {
     const first = open()
     await first.trigger('order.created')
     await first.clock.advance('2h')
     await first.close()
-
     const second = open({ deliver: working })
     expect(second.clock.nextAtMs).toBe(Date.parse('2026-11-20T18:00:00Z'))
     await second.clock.next()
-    const [delivery] = second.deliveries.list()
-    expect(delivery?.status).toBe('delivered')
-    expect(delivery?.attempts.map(({ response }) => response?.status)).toEqual([
-      500, 500, 500, 500, 500, 500, 204,
-    ])
+    expect(second.deliveries.list()[0]?.status).toBe('delivered')
     await second.close()
   })
 
-  test('gives no id twice, and no created_at, though it has the same seed', async () => {
+  test('never repeats an id or a created_at, with the same seed', async () => {
     const ids = async () => {
       const sandbox = open({ seed: 1 })
       const { messages } = await sandbox.trigger('order.created', { repeat: 3 })
@@ -113,16 +126,14 @@ describe('a sandbox with a state file', () => {
     expect(new Set([...first, ...second]).size).toBe(second.length + 3)
   })
 
-  test('[N140] gives no id twice without a seed, though what was saved is older than what was done', async () => {
+  test('[N140] never repeats an id without a seed, even if a killed process saved an older state', async () => {
     const sent = async () => {
       const sandbox = open()
       const text = readFileSync(stateFile, 'utf8')
       await sandbox.trigger('order.created', { repeat: 3 })
-      sandbox.endpoints.create({ url: 'http://localhost/more' })
+      const { id: endpoint } = sandbox.endpoints.create({ url: 'http://localhost/more' })
       const list = sandbox.deliveries.list()
-      const { id: endpoint } = sandbox.endpoints.list().at(-1) ?? {}
       await sandbox.close()
-      // The state of a process that was killed before it could write.
       writeFileSync(stateFile, text)
       return [
         endpoint,
@@ -135,15 +146,7 @@ describe('a sandbox with a state file', () => {
     expect(new Set(ids).size).toBe(39)
   })
 
-  test('leaves no other file, and lets nobody else read the secrets in it', async () => {
-    const sandbox = open()
-    await sandbox.trigger('order.created')
-    await sandbox.close()
-    expect(readdirSync(folder)).toEqual(['state.json'])
-    expect(statSync(stateFile).mode & 0o777).toBe(0o600)
-  })
-
-  test('writes nothing once it is closed, whatever is answered late: the next one has the file', async () => {
+  test('writes nothing after it is closed, even for a late answer', async () => {
     const answer = barrier<Response>()
     const sandbox = open({ deliver: () => answer.opened })
     const attempt = new Promise<void>((resolve) => {
@@ -159,38 +162,7 @@ describe('a sandbox with a state file', () => {
     expect(readFileSync(stateFile, 'utf8')).toBe(text)
   })
 
-  test.each<[string, (sandbox: Sandbox) => unknown]>([
-    ['a change without an event', ({ account }) => account.createEvent(EVENT)],
-    ['what happened by itself', ({ clock }) => clock.advance('8000d')],
-    [
-      'a change',
-      ({ account }) => account.updateEvent(account.listEvents().data[0]?.id ?? '', { title: 'Later' }),
-    ],
-    ['an endpoint', ({ endpoints }) => endpoints.create({ url: 'http://localhost/more' })],
-    ['the time', ({ clock }) => clock.advance('1h')],
-    ['that it runs', ({ clock }) => clock.run()],
-    ['that there is nothing any more', (sandbox) => sandbox.reset()],
-  ])('keeps %s', async (_, act) => {
-    const first = open()
-    first.account.publishEvent(first.account.createEvent(EVENT).id)
-    await first.close()
-
-    const second = open()
-    await act(second)
-    const seen = (sandbox: Sandbox) => [
-      sandbox.account.listEvents(),
-      sandbox.endpoints.list(),
-      sandbox.clock.frozen,
-      sandbox.clock.frozen && sandbox.clock.now(),
-    ]
-    const before = seen(second)
-    await second.close()
-    const third = open()
-    expect(seen(third)).toEqual(before)
-    await third.close()
-  })
-
-  test('keeps a secret that it made up, though nothing has happened, and it was killed', async () => {
+  test('keeps a secret that it made, even if it is killed at once', async () => {
     const start = () =>
       createSandbox({ stateFile, deliver: working, endpoints: [{ url: 'http://localhost/hooks' }] })
     const [first] = start().endpoints.list()
@@ -201,13 +173,8 @@ describe('a sandbox with a state file', () => {
   })
 })
 
-describe('a state file that cannot be used', () => {
-  async function saved(): Promise<string> {
-    const sandbox = open()
-    await sandbox.trigger('order.created')
-    await sandbox.close()
-    return readFileSync(stateFile, 'utf8')
-  }
+describe('a state file is refused by name, and left as it is, if it', () => {
+  const replaced = (fields: object) => (text: string) => JSON.stringify({ ...JSON.parse(text), ...fields })
 
   test.each<[string, (text: string) => string]>([
     ['is empty', () => ''],
@@ -216,14 +183,11 @@ describe('a state file that cannot be used', () => {
     ['is of another program', () => '{"name":"my-app","version":"1.0.0"}'],
     ['is of a later version', (text) => text.replace('"version":1', '"version":2')],
     ['holds a list', () => '[]'],
-    ['has no accounts', (text) => JSON.stringify({ ...JSON.parse(text), accounts: {} })],
-    [
-      'has a foreign account',
-      (text) => JSON.stringify({ ...JSON.parse(text), accounts: { test: [], live: [] } }),
-    ],
-    ['has foreign deliveries', (text) => JSON.stringify({ ...JSON.parse(text), engine: { deliveries: 1 } })],
+    ['has no accounts', replaced({ accounts: {} })],
+    ['has invalid accounts', replaced({ accounts: { test: [], live: [] } })],
+    ['has invalid deliveries', replaced({ engine: { deliveries: 1 } })],
     ['is no text', () => '\u0000\ufffd'],
-  ])('because it %s is refused by name, and left as it is', async (_, spoil) => {
+  ])('%s', async (_, spoil) => {
     const text = spoil(await saved())
     writeFileSync(stateFile, text)
     expect(() => open()).toThrow(`The state file ${stateFile} cannot be used: `)
@@ -236,7 +200,7 @@ describe('a state file that cannot be used', () => {
     ['a symbolic link', (target) => symlinkSync(`${target}.new`, stateFile)],
     ['a folder', () => mkdirSync(stateFile)],
     ['a pipe or a device', () => execFileSync('mkfifo', [stateFile])],
-  ])('because it is %s is refused, and what it leads to is left as it is', async (what, put) => {
+  ])('is %s, and so is its target', async (what, put) => {
     const text = await saved()
     const target = join(folder, 'target')
     renameSync(stateFile, target)
@@ -245,28 +209,27 @@ describe('a state file that cannot be used', () => {
     expect(readFileSync(target, 'utf8')).toBe(text)
     expect(readdirSync(folder).sort()).toEqual(['state.json', 'target'])
   })
+})
 
-  test('because a link took its place meanwhile is not written any more', async () => {
-    const sandbox = open()
-    const target = join(folder, 'target')
-    renameSync(stateFile, target)
-    const text = readFileSync(target, 'utf8')
-    symlinkSync(target, stateFile)
-    await sandbox.trigger('order.created')
-    await sandbox.close()
-    expect(warnings).toEqual([expect.stringContaining('could not be written: ')])
-    expect(readFileSync(target, 'utf8')).toBe(text)
-    expect(lstatSync(stateFile).isSymbolicLink()).toBe(true)
-  })
+test('a state file that a link has replaced is no longer written', async () => {
+  const sandbox = open()
+  const target = join(folder, 'target')
+  renameSync(stateFile, target)
+  const text = readFileSync(target, 'utf8')
+  symlinkSync(target, stateFile)
+  await sandbox.trigger('order.created')
+  await sandbox.close()
+  expect(warnings).toEqual([expect.stringContaining('could not be written: ')])
+  expect(readFileSync(target, 'utf8')).toBe(text)
+  expect(lstatSync(stateFile).isSymbolicLink()).toBe(true)
+})
 
-  test('is not written through a link that stands beside it', async () => {
-    const target = join(folder, 'target')
-    writeFileSync(target, 'precious')
-    symlinkSync(target, `${stateFile}.${process.pid}.tmp`)
-    symlinkSync(target, `${stateFile}.tmp`)
-    await saved()
-    expect(readFileSync(target, 'utf8')).toBe('precious')
-  })
+test('a state file is not written through a link beside it', async () => {
+  const target = join(folder, 'target')
+  writeFileSync(target, 'precious')
+  for (const end of [`${process.pid}.tmp`, 'tmp']) symlinkSync(target, `${stateFile}.${end}`)
+  await saved()
+  expect(readFileSync(target, 'utf8')).toBe('precious')
 })
 
 /** From now on no file can be written, until the function that it returns is called. */
@@ -284,51 +247,50 @@ function fullDisk(): () => void {
   return restore
 }
 
-describe('a sandbox that cannot be made', () => {
-  test.each<[string, SandboxOptions, () => () => void]>([
-    ['its endpoint', { endpoints: [{ url: 'http://8.8.8.8/hooks' }] }, () => () => {}],
-    ['its state file', { endpoints: [] }, fullDisk],
-  ])('because of %s sends nothing of what it restored', async (_, options, spoil) => {
-    const arrivals: string[] = []
-    const server = createServer((request, response) => {
-      arrivals.push(String(request.url))
-      response.writeHead(500).end()
-    })
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve)
-    })
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`
-    const make = (options: SandboxOptions) => createSandbox({ stateFile, secret: SECRET, ...options })
-    const first = make({ endpoints: [{ url }] })
-    await first.trigger('order.created')
-    expect(arrivals).toEqual(['/hooks'])
-    first.clock.run()
-    await first.close()
-    const state = JSON.parse(readFileSync(stateFile, 'utf8'))
-    state.saved_at = '2020-01-01T00:00:00.000Z'
-    writeFileSync(stateFile, JSON.stringify(state))
-    const restore = spoil()
-    expect(() => make(options)).toThrow()
-    restore()
-
-    // All that is due at once is sent before this second one is answered.
-    const second = createSandbox({ endpoints: [{ url: `${url}/second` }], secret: SECRET })
-    await second.trigger('order.created')
-    await second.close()
-    expect(arrivals).toEqual(['/hooks', '/hooks/second'])
-    await new Promise((resolve) => server.close(resolve))
+test.each<[string, SandboxOptions, () => () => void]>([
+  ['its endpoint', { endpoints: [{ url: 'http://8.8.8.8/hooks' }] }, () => () => {}],
+  ['its state file', { endpoints: [] }, fullDisk],
+])('a sandbox that is refused for %s sends nothing of what it restored', async (_, options, spoil) => {
+  const arrivals: string[] = []
+  const receiver = await listen((request, response) => {
+    arrivals.push(String(request.url))
+    response.writeHead(500).end()
   })
+  onTestFinished(() => receiver.close())
+  const url = `${receiver.url}/hooks`
+  const make = (options: SandboxOptions) => createSandbox({ stateFile, secret: SECRET, ...options })
+  const first = make({ endpoints: [{ url }] })
+  await first.trigger('order.created')
+  first.clock.run()
+  await first.close()
+  const state = JSON.parse(readFileSync(stateFile, 'utf8'))
+  writeFileSync(stateFile, JSON.stringify({ ...state, saved_at: '2020-01-01T00:00:00.000Z' }))
+  const restore = spoil()
+  expect(() => make(options)).toThrow()
+  restore()
+
+  // All that is due at once is sent before this second one is answered.
+  const second = createSandbox({ endpoints: [{ url: `${url}/second` }], secret: SECRET })
+  await second.trigger('order.created')
+  await second.close()
+  expect(arrivals).toEqual(['/hooks', '/hooks/second'])
 })
 
 describe('a state file that cannot be written', () => {
-  test('because its folder is not there is refused at once', () => {
+  /** How many deliveries are in the file. */
+  const written = (): number => JSON.parse(readFileSync(stateFile, 'utf8')).engine.deliveries.length
+
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  test('is refused at once without its folder', () => {
     const missing = join(folder, 'missing')
     expect(() => open({ stateFile: join(missing, 'state.json') })).toThrow(
       `The folder ${missing} of the state file does not exist: make it first, or name another file.`,
     )
   })
 
-  test('any more, because its folder is gone, is reported, and the sandbox goes on', async () => {
+  test('is reported if its folder was removed, and the sandbox continues', async () => {
     const sandbox = open()
     rmSync(folder, { recursive: true })
     await sandbox.trigger('order.created')
@@ -337,7 +299,7 @@ describe('a state file that cannot be written', () => {
     expect(warnings).toEqual([expect.stringContaining('could not be written: ')])
   })
 
-  test('because another sandbox writes it, which took its lock, is left to that one', async () => {
+  test('is left to another sandbox that took its lock', async () => {
     const first = open()
     rmSync(`${stateFile}.lock`)
     const second = open()
@@ -349,60 +311,39 @@ describe('a state file that cannot be written', () => {
     expect(warnings).toEqual([expect.stringContaining('Is another sandbox using it?')])
     expect(readFileSync(stateFile, 'utf8')).toBe(text)
   })
-})
 
-describe('a state file on a full disk', () => {
-  const saved = (): number => JSON.parse(readFileSync(stateFile, 'utf8')).engine.deliveries.length
-
-  test('is tried again until there is space, with one warning', async () => {
+  test('is retried while the disk is full, with one warning each time it fills', async () => {
     const sandbox = open()
     const restore = fullDisk()
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => void vi.useRealTimers())
     await sandbox.trigger('order.created')
     vi.advanceTimersByTime(3_600_000)
     expect(warnings).toEqual([expect.stringContaining('could not be written: ENOSPC')])
     expect(readdirSync(folder)).toEqual(['state.json', 'state.json.lock'])
-    expect(saved()).toBe(0)
+    expect(written()).toBe(0)
     restore()
     vi.advanceTimersByTime(60_000)
-    expect(saved()).toBe(1)
+    expect(written()).toBe(1)
 
-    // The next outage is another one.
-    fullDisk()
+    const restoreAgain = fullDisk()
     await sandbox.trigger('order.created')
     vi.advanceTimersByTime(3_600_000)
+    restoreAgain()
+    await sandbox.close()
     expect(warnings).toHaveLength(2)
-    await sandbox.close()
-  })
-
-  test('is written at the end, when there is space by then', async () => {
-    const sandbox = open()
-    const restore = fullDisk()
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => void vi.useRealTimers())
-    await sandbox.trigger('order.created')
-    vi.advanceTimersByTime(1000)
-    restore()
-    await sandbox.close()
-    expect(saved()).toBe(1)
-    expect(warnings).toHaveLength(1)
+    expect(written()).toBe(2)
   })
 })
 
-describe('what a killed process left beside its state file', () => {
-  test('is removed by the next start, and nothing else is', async () => {
-    const leftOver = `${stateFile}.0123456789abcdef.tmp`
-    const target = join(folder, 'target')
-    for (const path of [leftOver, target]) writeFileSync(path, 'half')
-    const kept = ['0123456789abcdeg.tmp', '0123456789abcdef.tmp.bak', '0123456789abcde.tmp', 'tmp']
-    for (const end of kept) writeFileSync(`${stateFile}.${end}`, 'mine')
-    symlinkSync(target, `${stateFile}.fedcba9876543210.tmp`)
-    mkdirSync(`${stateFile}.aaaaaaaaaaaaaaaa.tmp`)
-    writeFileSync(join(folder, 'other.json.0123456789abcdef.tmp'), 'of another')
-    const before = readdirSync(folder)
-    await open().close()
-    const gone = before.filter((name) => !readdirSync(folder).includes(name))
-    expect(gone).toEqual(['state.json.0123456789abcdef.tmp'])
-  })
+test('a start removes the half-written file of a killed process, and no other', async () => {
+  const target = join(folder, 'target')
+  for (const path of [`${stateFile}.0123456789abcdef.tmp`, target]) writeFileSync(path, 'half')
+  const kept = ['0123456789abcdeg.tmp', '0123456789abcdef.tmp.bak', '0123456789abcde.tmp', 'tmp']
+  for (const end of kept) writeFileSync(`${stateFile}.${end}`, 'mine')
+  symlinkSync(target, `${stateFile}.fedcba9876543210.tmp`)
+  mkdirSync(`${stateFile}.aaaaaaaaaaaaaaaa.tmp`)
+  writeFileSync(join(folder, 'other.json.0123456789abcdef.tmp'), 'of another')
+  const before = readdirSync(folder)
+  await open().close()
+  const gone = before.filter((name) => !readdirSync(folder).includes(name))
+  expect(gone).toEqual(['state.json.0123456789abcdef.tmp'])
 })
