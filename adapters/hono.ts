@@ -1,7 +1,7 @@
 import type { Context, Env, Next } from 'hono'
 import { removePresetHeaders, requestBody, toResponse } from '../src/fetch.js'
 import type { Account, BodyReader, Operations, SchemaMap, WebhookOptions } from '../src/index.js'
-import { answerWrongHost, createRouteReceiver, operationsOf } from '../src/internal.js'
+import { answerWrongHost, createRouteReceiver, operationsOf, readSignature } from '../src/internal.js'
 
 /** A handler of Hono 4. */
 export interface HonoWebhooks<E extends Env = Env> extends Operations<Context<E>> {
@@ -42,7 +42,7 @@ export function tixWebhooks<
     const wrong = answerWrongHost('hono', [c, next], options.onError)
     if (wrong !== undefined) return wrong.returned as Response
     const outcome = await receiver.receive({
-      header: c.req.header(receiver.headerName),
+      header: readSignature(receiver.headerName, (name) => c.req.header(name)),
       request: c,
       path: () => c.req.path,
       contentEncoding: c.req.header('content-encoding'),

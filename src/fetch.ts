@@ -12,6 +12,7 @@ import type { WebhookOptions } from './receiver/options/options.js'
 import { answerTo, type Outcome } from './receiver/outcome.js'
 import { createRouteReceiver } from './receiver/route-receiver.js'
 import { answerWrongHost } from './receiver/wrong-host.js'
+import { readSignature } from './signature/header.js'
 
 export { removePresetHeaders }
 
@@ -57,7 +58,7 @@ export function tixWebhooks<
     if (wrong !== undefined) return wrong.returned as Response
     const context = platform as FetchContext | null | undefined
     const outcome = await receiver.receive({
-      header: request.headers.get(receiver.headerName),
+      header: readSignature(receiver.headerName, (name) => request.headers.get(name)),
       body: requestBody(request),
       request,
       platform,

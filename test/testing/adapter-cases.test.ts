@@ -185,14 +185,14 @@ describe('a failure', () => {
   test('of an app that never answers comes in time', async () => {
     const { harness, count } = counted({ send: () => never() }, 0.05)
     expect((await failure('answer-handled', harness)).message).toContain(
-      'case answer-handled: an order: expected an answer, but there was none in 0.05 s.\n',
+      'case answer-handled: an order: expected an answer, but there was none within 0.05 s.\n',
     )
     expect(count).toEqual({ mounted: 1, closed: 1 })
   })
 
   test.each<[string, () => Promise<unknown>, string]>([
     ['rejects', () => Promise.reject(new Error('still open')), ', but it was rejected: still open'],
-    ['never ends', () => never(), ', but there was none in 0.1 s'],
+    ['never ends', () => never(), ', but there was none within 0.1 s'],
   ])('names a close that %s, if nothing else failed', async (_, close, told) => {
     const { message } = await failure('answer-handled', counted({ close }, 0.1).harness)
     expect(message).toContain(`case answer-handled: expected the app to close${told}.\n`)
