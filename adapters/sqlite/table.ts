@@ -1,5 +1,14 @@
 import { isWebhookError } from '../../src/index.js'
 import { describeType } from '../../src/internal.js'
+import {
+  checkStatement,
+  type FoundColumn,
+  missingFrom,
+  ofAnotherVersion,
+  purgeStatement,
+  type TableLayout,
+  tableDdl,
+} from '../sqlite-dialect/ddl.js'
 import { unavailable } from './advice.js'
 import {
   configureOnce,
@@ -10,15 +19,6 @@ import {
   type SqliteStatement,
   withoutWaiting,
 } from './database.js'
-import {
-  checkStatement,
-  type FoundColumn,
-  missingFrom,
-  ofAnotherVersion,
-  purgeStatement,
-  type TableLayout,
-  tableDdl,
-} from './ddl.js'
 
 export type Parameters = Readonly<Record<string, string | number | Uint8Array | null>>
 

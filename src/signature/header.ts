@@ -35,7 +35,7 @@ export function readSignature(headerName: string, get: (name: string) => HeaderV
 }
 
 /** The headers of a signed request, by their names in lower case. */
-export function signatureHeaders(
+export function writeSignature(
   { t }: SignedParts,
   signatures: readonly string[],
   scheme: SignatureScheme,

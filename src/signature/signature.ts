@@ -4,7 +4,7 @@ import { describeType, describeValue } from '../lib/describe-type.js'
 import { type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
 import { checkOptionNames } from '../lib/option-names.js'
 import { checkedClock, systemClock } from '../lib/time/clock.js'
-import { type HeaderValue, MAX_SIGNATURES, parseSignatureHeader, signatureHeaders } from './header.js'
+import { type HeaderValue, MAX_SIGNATURES, parseSignatureHeader, writeSignature } from './header.js'
 import { digest, matchSignature } from './match.js'
 import {
   checkTolerance,
@@ -140,7 +140,7 @@ export async function signedHeaders(
   const parts = { t: String(timestamp) }
   const body = bytesOf(rawBody)
   const signatures = await Promise.all(keys.map(async (key) => digest(parts, body, key, scheme)))
-  return signatureHeaders(parts, signatures, scheme)
+  return writeSignature(parts, signatures, scheme)
 }
 
 /**

@@ -3,8 +3,8 @@ import {
   checkOptionNames,
   describeValue,
   MAX_SIGNATURES,
-  signatureHeaders,
   signatureScheme,
+  writeSignature,
 } from '../../src/internal.js'
 import { joined, jsonCharacters } from './json.js'
 
@@ -102,5 +102,5 @@ export function digits(maxLength: number): fc.Arbitrary<string> {
 /** The header in its usual form. */
 export function written({ t, signatures: all }: HeaderParts): string {
   const scheme = signatureScheme()
-  return signatureHeaders({ t }, all, scheme)[scheme.header] as string
+  return writeSignature({ t }, all, scheme)[scheme.header] as string
 }
