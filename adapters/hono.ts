@@ -79,7 +79,7 @@ function bodyOf(c: Context): { body: BodyReader; hint?: string | undefined } {
 }
 
 const TEXT_HINT =
-  'The body was read as text or JSON before us, which drops a byte order mark: read it with c.req.arrayBuffer().'
+  'The body was read as text or JSON before tixWebhooks, which drops a byte order mark: read it with c.req.arrayBuffer().'
 
 const ADVICE =
   'A middleware before tixWebhooks read it as a form, or through c.req.raw or c.env.incoming: mount the webhook route before it, or read with c.req.arrayBuffer().'

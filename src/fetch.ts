@@ -84,7 +84,7 @@ export function tixWebhooks<
  * ```
  */
 export function toResponse(outcome: Outcome, request: Request): Response {
-  // Where Node speaks HTTP, it may be HTTP/2; elsewhere the platform takes out what its own version forbids.
+  // On Node it may be HTTP/2; other platforms remove the headers that their version forbids.
   const httpVersionMajor = nodeRequestUnder(request)?.httpVersionMajor
   const { status, headers, body } = answerTo(outcome, { httpVersionMajor })
   return new Response(body, { status, headers })

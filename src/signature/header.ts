@@ -9,7 +9,7 @@ import type { SignatureScheme } from './scheme.js'
 /** A header's value as the frameworks give it; several with the same name are joined with commas (RFC 9110, section 5.3). */
 export type HeaderValue = string | readonly string[] | null | undefined
 
-/** What a signature covers beside the body. */
+/** The values that a signature covers beside the body. */
 export interface SignedParts {
   /** The digits as they were sent: the signature covers them, not the number. */
   readonly t: string
