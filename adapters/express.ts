@@ -65,7 +65,7 @@ function bodyOf(request: Request & { rawBody?: unknown }): { body: Uint8Array | 
     if (kept instanceof Uint8Array) return { body: kept }
     if (typeof kept === 'string') {
       const hint =
-        'The body was taken as text before us (express.text()?), which drops a byte order mark: use express.raw({ type: "*/*" }).'
+        'The body was read as text before tixWebhooks (express.text()?), which drops a byte order mark: use express.raw({ type: "*/*" }).'
       return { body: new TextEncoder().encode(kept), hint }
     }
   }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteGenericInterface } from 'fastify'
 import type { Account, BodyReader, Operations, SchemaMap, WebhookOptions } from '../src/index.js'
-import { createRouteReceiver, operationsOf } from '../src/internal.js'
+import { createRouteReceiver, operationsOf, readSignature } from '../src/internal.js'
 import { sendFailure, streamBody } from '../src/node.js'
 import { answerOn } from './fastify/answer.js'
 import { logOn } from './fastify/log.js'
@@ -47,7 +47,7 @@ export function tixWebhooks<
   async function receive(request: FastifyRequest, reply: FastifyReply, body: BodyReader): Promise<void> {
     const answer = answerOn(reply)
     const outcome = await receiver.receive({
-      header: request.headers[receiver.headerName],
+      header: readSignature(receiver.headerName, (name) => request.headers[name]),
       body,
       request,
       contentEncoding: request.headers['content-encoding'],

@@ -1,7 +1,7 @@
 import type { Context, Env, Next } from 'hono'
 import { removePresetHeaders, requestBody, toResponse } from '../src/fetch.js'
 import type { Account, BodyReader, Operations, SchemaMap, WebhookOptions } from '../src/index.js'
-import { answerWrongHost, createRouteReceiver, operationsOf } from '../src/internal.js'
+import { answerWrongHost, createRouteReceiver, operationsOf, readSignature } from '../src/internal.js'
 
 /** A handler of Hono 4. */
 export interface HonoWebhooks<E extends Env = Env> extends Operations<Context<E>> {
@@ -42,7 +42,7 @@ export function tixWebhooks<
     const wrong = answerWrongHost('hono', [c, next], options.onError)
     if (wrong !== undefined) return wrong.returned as Response
     const outcome = await receiver.receive({
-      header: c.req.header(receiver.headerName),
+      header: readSignature(receiver.headerName, (name) => c.req.header(name)),
       request: c,
       path: () => c.req.path,
       contentEncoding: c.req.header('content-encoding'),
@@ -79,7 +79,7 @@ function bodyOf(c: Context): { body: BodyReader; hint?: string | undefined } {
 }
 
 const TEXT_HINT =
-  'The body was read as text or JSON before us, which drops a byte order mark: read it with c.req.arrayBuffer().'
+  'The body was read as text or JSON before tixWebhooks, which drops a byte order mark: read it with c.req.arrayBuffer().'
 
 const ADVICE =
   'A middleware before tixWebhooks read it as a form, or through c.req.raw or c.env.incoming: mount the webhook route before it, or read with c.req.arrayBuffer().'

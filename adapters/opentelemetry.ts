@@ -6,7 +6,7 @@ import { namedKinds } from './opentelemetry/kinds.js'
 import { Meters } from './opentelemetry/meters.js'
 import { type AnyHandler, tracedHandler } from './opentelemetry/run.js'
 
-/** The destinations of spans and metrics, and what is on them. */
+/** The destinations of spans and metrics, and their attributes. */
 export interface TelemetryOptions {
   /** Default: the provider that is registered with `@opentelemetry/api` when a delivery arrives. */
   readonly tracerProvider?: TracerProvider | undefined

@@ -12,6 +12,7 @@ import type { WebhookOptions } from './receiver/options/options.js'
 import { answerTo, type Outcome } from './receiver/outcome.js'
 import { createRouteReceiver } from './receiver/route-receiver.js'
 import { answerWrongHost } from './receiver/wrong-host.js'
+import { readSignature } from './signature/header.js'
 
 export { removePresetHeaders }
 
@@ -57,7 +58,7 @@ export function tixWebhooks<
     if (wrong !== undefined) return wrong.returned as Response
     const context = platform as FetchContext | null | undefined
     const outcome = await receiver.receive({
-      header: request.headers.get(receiver.headerName),
+      header: readSignature(receiver.headerName, (name) => request.headers.get(name)),
       body: requestBody(request),
       request,
       platform,
@@ -83,7 +84,7 @@ export function tixWebhooks<
  * ```
  */
 export function toResponse(outcome: Outcome, request: Request): Response {
-  // Where Node speaks HTTP, it may be HTTP/2; elsewhere the platform takes out what its own version forbids.
+  // On Node it may be HTTP/2; other platforms remove the headers that their version forbids.
   const httpVersionMajor = nodeRequestUnder(request)?.httpVersionMajor
   const { status, headers, body } = answerTo(outcome, { httpVersionMajor })
   return new Response(body, { status, headers })

@@ -15,6 +15,7 @@ import { answerTo, type Outcome, outcomeOfFault, wantsRetry } from './receiver/o
 import type { Receiver } from './receiver/receiver.js'
 import { createRouteReceiver } from './receiver/route-receiver.js'
 import { answerWrongHost } from './receiver/wrong-host.js'
+import { readSignature } from './signature/header.js'
 
 export { removePresetHeaders }
 
@@ -89,7 +90,7 @@ export async function receiveRequest<Request extends IncomingMessage>(
   // An 'error' event without a listener ends the process, such as that of a handler that writes after our answer.
   response.on('error', () => {})
   const outcome = await receiver.receive({
-    header: request.headers[receiver.headerName],
+    header: readSignature(receiver.headerName, (name) => request.headers[name]),
     body,
     request,
     method: request.method,

@@ -11,7 +11,7 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
   [
     /no such column|has no column|ON CONFLICT clause does not match|SQLITE_CONSTRAINT|SQLITE_MISMATCH/,
     'store_unavailable',
-    'The table of the D1 store is of another version, or not ours: store.migrate() names what is missing.',
+    'The table of the D1 store was created by another version or another program: store.migrate() lists the differences.',
   ],
   [
     /SQLITE_FULL|maximum DB size|database or disk is full/i,
@@ -26,7 +26,7 @@ export function unavailable(cause: unknown): StoreError {
   const [
     ,
     code = 'store_unavailable' as const,
-    message = 'D1 could not be reached, is overloaded, or did not answer as it should. Nothing is lost: the sender retries.',
+    message = 'D1 could not be reached, is overloaded, or gave an invalid answer. Nothing is lost: the sender retries.',
   ] = ADVICE.find(([says]) => says.test(text)) ?? []
   return new StoreError(code, message, { cause })
 }

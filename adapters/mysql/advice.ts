@@ -23,11 +23,11 @@ const FORBIDDEN: readonly number[] = [1044, 1142, 1143, 1227]
 
 const NOTHING_WRITTEN = 'Nothing was written, and the next delivery tries again.'
 const UNREACHABLE =
-  'The database could not be reached, or hung up: is it up, and the network between? A restart, a failover, KILL, or a handler that sends nothing for longer than idleTimeoutSeconds or wait_timeout look like this.'
+  'The database could not be reached, or closed the connection: are it and the network up? A restart, a failover, KILL, or a handler that sends nothing for longer than idleTimeoutSeconds or wait_timeout look like this.'
 const OWN_CODE =
-  'The inbox could not be used: as, the driver, or the library behind it threw before the database was asked: see the cause of this error.'
+  'The inbox could not be used: as, the driver, or the library behind it threw before it sent anything to the database: see the cause of this error.'
 const OTHER_TABLE = ({ name, migrate }: TableNames): string =>
-  `The table ${name} is of another version, or not ours: ${migrate} names what is missing.`
+  `The table ${name} was created by another version or another program: ${migrate} lists the differences.`
 const NO_RIGHTS = ({ name, migrate }: TableNames): string =>
   `The user of this connection has no rights on ${name}: the app's needs SELECT, INSERT, UPDATE and DELETE, and the one that runs ${migrate} CREATE.`
 const NO_SERVER = 'There is no server at the host and port of the connection: is it up?'
@@ -38,7 +38,7 @@ const TOO_MANY =
 const READ_ONLY = 'This server is read-only, such as a replica: connect the pool to the primary.'
 const TOO_SLOW = `The server canceled the statement: it took longer than max_execution_time or max_statement_time, or was killed by hand. ${NOTHING_WRITTEN}`
 const SLOW_CONNECTION =
-  'No connection could be had within the time-out: is the server reachable, and the pool large enough for concurrent deliveries?'
+  'No connection was free within the time-out: is the server reachable, and the pool large enough for concurrent deliveries?'
 const CLOSED = 'The pool is closed: drain the receiver before you end it.'
 
 type Advice = string | ((names: TableNames) => string)
@@ -109,7 +109,7 @@ export function isMissing(error: unknown): boolean {
   return [NO_TABLE, NO_DATABASE].includes(numberOf(error))
 }
 
-/** Whether the user of the connection has no right to what was asked. */
+/** Whether the user of the connection lacks the rights for a statement. */
 export function isForbidden(error: unknown): boolean {
   return FORBIDDEN.includes(numberOf(error))
 }

@@ -4,12 +4,12 @@ import { NO_AUTOCOMMIT } from './advice.js'
 import type { Ask } from './drivers/driver.js'
 import { quote } from './sql.js'
 
-/** What a pool is connected to, asked once. */
+/** The database that a pool is connected to, looked up once. */
 export interface Database {
   /** Quoted, and with a dot; empty until it is known. */
   readonly prefix: string
   /**
-   * Asks, unless it is known. It warns once if the server can lose what it has confirmed.
+   * Looks it up, unless it is known. It warns once if the server can lose confirmed writes.
    *
    * @throws StoreError when the connections do not commit by themselves
    */

@@ -64,7 +64,7 @@ export function newestTable(
       changed_at = IF(${isNewer}, VALUES(changed_at), changed_at)`
   }
 
-  /** Locked, so that it reads what is there, and not what was when the transaction first read. */
+  /** Locked, so that it reads the current row, and not that of the transaction's first read. */
   const reading = (changes: Checked): string => `
     SELECT CONCAT('x', HEX(subject)), CONCAT('x', HEX(changed_at)), \`rank\` FROM ${table.name}
     WHERE subject IN (${changes.map(({ subject }) => bytes(subject)).join(', ')}) FOR UPDATE`

@@ -102,7 +102,7 @@ const TAKEN = 1
 const HANDLED = 2
 const PARKED = 2
 
-/** What a client that passes on the report of a write knows without another question. */
+/** The result if the client returns the report of the write, so that no second query is needed. */
 function openingBy({ written }: Answer): Opening | undefined {
   if (written === undefined) return undefined
   if (written.id === HANDLED) return { status: 'duplicate' }

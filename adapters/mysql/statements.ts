@@ -23,7 +23,7 @@ export interface StoredRecord {
   readonly token: string
   readonly state: 'running' | 'completed' | 'released'
   readonly attempt: number
-  /** What is left of the lease. */
+  /** The rest of the lease. */
   readonly leftMs: number
 }
 
@@ -138,7 +138,7 @@ export function statementsFor(table: string): StoreStatements {
   }
 }
 
-/** What is left of the lease now: the statement may have waited for another since it began. */
+/** The rest of the lease now: the statement may have waited for another since it began. */
 const WAITED = 'TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))'
 const MS_LEFT_SQL = `GREATEST(1, CEIL((TIMESTAMPDIFF(MICROSECOND, ${NOW}, lease_until) - ${WAITED}) / 1000))`
 

@@ -96,7 +96,7 @@ function createStore(pool: MysqlPool, options: MysqlStoreOptions): MysqlStore {
     })
   }
 
-  /** For a write and the look at what it did, between which another call could change it. */
+  /** For a write and the query for its result, between which another call could change it. */
   const inOneTransaction = <T>(work: (ask: Ask) => Promise<T>): Promise<T> =>
     retryConflicts(() => inTransaction(work))
 

@@ -12,17 +12,17 @@ export interface TableNames {
 
 const NOTHING_WRITTEN = 'Nothing was written, and the next delivery tries again.'
 const UNREACHABLE =
-  'Postgres could not be reached, or hung up: is it up, and the network between? A restart or a failover looks like this too.'
+  'Postgres could not be reached, or closed the connection: are it and the network up? A restart or a failover looks like this too.'
 const OWN_CODE =
-  'The inbox could not be used: as, the driver, or the library behind it threw before Postgres was asked: see the cause of this error.'
+  'The inbox could not be used: as, the driver, or the library behind it threw before it sent anything to Postgres: see the cause of this error.'
 const OTHER_TABLE = ({ name, migrate }: TableNames): string =>
-  `The table ${name} is of another version, or not ours: ${migrate} names what is missing.`
+  `The table ${name} was created by another version or another program: ${migrate} lists the differences.`
 const REFUSED_USER = 'Postgres refused the user or the password of the connection.'
 const NO_SERVER = 'There is no Postgres at the host and port of the connection: is it up?'
 const STARTING =
   'Postgres is shutting down or starting, or this connection was terminated: the next delivery tries again.'
 const SLOW_CONNECTION =
-  'No connection could be had within the time-out: is Postgres reachable, and the pool large enough for concurrent deliveries?'
+  'No connection was free within the time-out: is Postgres reachable, and the pool large enough for concurrent deliveries?'
 
 /** A code of the server, not of a connection that broke (class 08), of a socket, such as EPIPE, or of Prisma itself. */
 const SQLSTATE = /^(?!08|E|P1|P2028)[0-9A-Z]{5}$/
@@ -122,12 +122,12 @@ export function isAbout(
   )
 }
 
-/** Whether the transaction was above READ COMMITTED, and another one changed what it has read. */
+/** Whether the transaction was above READ COMMITTED, and another one changed rows that it has read. */
 export function isConflict(error: unknown): boolean {
   return codeOf(error) === '40001'
 }
 
-/** Whether the user of the connection has no right to what was asked. */
+/** Whether the user of the connection lacks the rights for a statement. */
 export function isForbidden(error: unknown): boolean {
   return codeOf(error) === '42501'
 }

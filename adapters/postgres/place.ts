@@ -5,7 +5,7 @@ import type { Row } from './drivers/driver.js'
 export type Ask = (sql: string, parameters: readonly unknown[]) => Promise<readonly Row[]>
 
 /**
- * Where a table is: in the schema that the user named, or in that in which Postgres finds it first, kept from then on. A handler, or the
+ * The schema of a table: the one that the user named, or the first in which Postgres finds it, kept from then on. A handler, or the
  * app's pool, can leave a connection with another `search_path`, in which a table of that name has other records.
  */
 export interface Place {
@@ -15,7 +15,7 @@ export interface Place {
   readonly named: string
   /** Quoted, and with a dot. Empty until it is known: a statement then fails with the server's own words if there is no such table. */
   readonly schema: string
-  /** Asks for the schema unless it is known. A table that is missing is asked for again. */
+  /** Looks the schema up unless it is known. A missing table is looked up again. */
   find(ask: Ask): Promise<void>
   /** To be called when the table is missing: it may have been moved. */
   forget(): void

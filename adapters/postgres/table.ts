@@ -18,7 +18,7 @@ export interface Table {
   readonly ddl: string
   /** Deletes expired records, `limit` at most, and returns their number. */
   purge(ask: Ask, limit: number): Promise<number>
-  /** Rejects with what a delivery would run into: no such table or column, no rights, a server or a transaction that is read-only. */
+  /** Rejects with the error that a delivery would meet: no such table or column, no rights, a server or a transaction that is read-only. */
   check(ask: Ask): Promise<void>
   /** Creates the table if it is missing, and refuses one that has other columns. */
   migrate(driver: CheckedDriver<unknown, unknown>): Promise<void>

@@ -55,7 +55,7 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
 const REPLY = /^[A-Z]{2,} /
 const MAX_REPLY_LENGTH = 250
 const UNREACHABLE =
-  'Redis could not be reached, or did not answer as it should: is it up, and does the client reconnect?'
+  'Redis could not be reached, or gave an invalid answer: is it up, and does the client reconnect?'
 
 /** The store's error for a call that failed. */
 export function unavailable(cause: unknown, client: object): StoreError {

@@ -22,7 +22,7 @@ function adviceFor(text: string, { name, migrate }: TableNames): string {
     return `The table ${name} is missing: run ${migrate} when your app starts, or apply its ddl.`
   }
   if (/no such column|has no column|ON CONFLICT clause does not match/.test(text)) {
-    return `The table ${name} is of another version, or not ours: ${migrate} names what is missing.`
+    return `The table ${name} was created by another version or another program: ${migrate} lists the differences.`
   }
   if (/readonly|read-only/.test(text)) {
     return 'This SQLite database is read-only: open it for writing, in a folder that the process may write to.'

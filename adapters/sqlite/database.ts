@@ -104,7 +104,7 @@ function firstRow<Row>(db: SqliteDatabase, sql: string): Row {
   if (Array.isArray(rows)) return (rows[0] ?? {}) as Row
   throw new StoreError(
     'store_unavailable',
-    'The database is not a synchronous one, so nothing can be done with it: open it with better-sqlite3, libsql or node:sqlite.',
+    'The database is not synchronous: open it with better-sqlite3, libsql or node:sqlite.',
   )
 }
 

@@ -1,8 +1,8 @@
 import type { Purgeable, RemoteStore } from '../../src/index.js'
 import { checkedClock, checkedFor, checkedStore, checkOptionNames, createPurger } from '../../src/internal.js'
+import { STORE_COLUMNS, statementsFor } from '../sqlite-dialect/statements.js'
 import type { SqliteDatabase } from './database.js'
 import { sharedCommits } from './shared-commits.js'
-import { STORE_COLUMNS, statementsFor } from './statements.js'
 import { sqliteTable } from './table.js'
 
 export interface SqliteStoreOptions {

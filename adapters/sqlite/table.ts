@@ -1,5 +1,14 @@
 import { isWebhookError } from '../../src/index.js'
 import { describeType } from '../../src/internal.js'
+import {
+  checkStatement,
+  type FoundColumn,
+  missingFrom,
+  ofAnotherVersion,
+  purgeStatement,
+  type TableLayout,
+  tableDdl,
+} from '../sqlite-dialect/ddl.js'
 import { unavailable } from './advice.js'
 import {
   configureOnce,
@@ -10,15 +19,6 @@ import {
   type SqliteStatement,
   withoutWaiting,
 } from './database.js'
-import {
-  checkStatement,
-  type FoundColumn,
-  missingFrom,
-  ofAnotherVersion,
-  purgeStatement,
-  type TableLayout,
-  tableDdl,
-} from './ddl.js'
 
 export type Parameters = Readonly<Record<string, string | number | Uint8Array | null>>
 
@@ -38,7 +38,7 @@ export interface SqliteTable {
   /** Calls `work` in a transaction, which is rolled back if it throws. Its error is thrown as it is. */
   transaction<T>(work: () => T): T
   migrate(): void
-  /** Throws what a delivery would run into, but does not wait for another process that writes: waiting blocks the event loop. */
+  /** Throws the error that a delivery would meet, but does not wait for another process that writes: waiting blocks the event loop. */
   check(): void
   exists(): boolean
   purge(parameters: { now: number; limit: number }): number

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import { type SignatureOptions, signPayload } from 'tix-webhooks'
+import type { SignatureOptions } from 'tix-webhooks'
+import { signedBody } from 'tix-webhooks/testing'
 import { isSuccessStatus } from '../lib/is-success-status.js'
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
@@ -46,7 +47,6 @@ const BROKEN_OFF = {
 }
 
 const USER_AGENT = 'tix-webhooks-sandbox'
-const DEFAULT_HEADER = 'x-service-signature'
 /** How much of a scenario's body is kept. */
 const MAX_SENT_BODY = 64 * 1024
 
@@ -91,8 +91,7 @@ export class Attempts {
     const signal = this.inFlight
     const body = Buffer.from(tracked.delivery.message.body)
     const headers = {
-      'content-type': 'application/json',
-      ...(await signatureHeader(body, secrets, this.#parts)),
+      ...(await signedHeaders(body, secrets, this.#parts)),
       'content-length': String(body.length),
       'user-agent': USER_AGENT,
     }
@@ -161,15 +160,14 @@ export class Attempts {
   }
 }
 
-/** The header by which each secret signs a body now. */
-export async function signatureHeader(
+/** The headers of a body that each secret signs now. */
+export async function signedHeaders(
   body: Uint8Array | string,
   secret: readonly string[],
   { signature, signingNow }: Pick<AttemptsParts, 'signature' | 'signingNow'>,
 ): Promise<Readonly<Record<string, string>>> {
-  const timestamp = Math.floor(signature.timestampUnit === 'ms' ? signingNow() : signingNow() / 1000)
-  const name = signature.header?.toLowerCase() ?? DEFAULT_HEADER
-  return { [name]: await signPayload(body, { secret, timestamp, signature }) }
+  const { headers } = await signedBody(body, { secret, signature, now: signingNow })
+  return headers
 }
 
 function breaker(): AbortController {

@@ -213,7 +213,7 @@ export function runUnprotected<End extends WorkEnd>(
   return runKeeping(failure, true, work, (keeping) => keeping(UNPROTECTED))
 }
 
-/** An invalid or unreadable result is no evidence of what the store did. */
+/** An invalid or unreadable result is no evidence of the store's state. */
 function mayBeGranted(result: unknown): 'yes' | 'no' | 'maybe' {
   try {
     const known = readClaimResult(result)

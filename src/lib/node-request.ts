@@ -8,7 +8,7 @@ export interface NodeRequest {
   readonly headers: object
 }
 
-/** What more of it says whether its body can be read at once. */
+/** Its properties that show whether its body can be read at once. */
 interface Unread {
   readonly readableDidRead?: boolean
   readonly headers: { readonly 'content-length'?: string; readonly 'transfer-encoding'?: string }

@@ -37,7 +37,7 @@ export type HandledBefore<Event, Request = unknown, Found = unknown> = (
   ctx: HandledBeforeContext<Request, Found>,
 ) => boolean | Promise<boolean>
 
-/** The part of the state of a delivery that is asked about. */
+/** The part of a delivery's state that handledBefore needs. */
 interface AskingDelivery {
   readonly key: string | undefined
   /** The id of the account. */
@@ -90,7 +90,7 @@ async function answerOf(ask: () => unknown): Promise<boolean> {
       throw new ConfigurationError(`Your handledBefore function threw: ${messageOf(cause)}`, { cause })
     throw new UnavailableError(
       'handled_before_unavailable',
-      'Your handledBefore function failed, so nothing has run. Nothing is lost: the sender retries, and it is asked again.',
+      'Your handledBefore function failed, so nothing has run. Nothing is lost: the sender retries, and it is called again.',
       { cause },
     )
   }

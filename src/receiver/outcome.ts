@@ -146,7 +146,7 @@ export function draining(): Outcome {
   }
 }
 
-/** No error: the receiver does what it was told to. */
+/** No error: the receiver does as it is configured. */
 export function overloaded(): Outcome {
   return {
     outcome: 'overloaded',

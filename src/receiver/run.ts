@@ -112,7 +112,7 @@ class Run<Request> implements Bounded {
   private call(grant: Grant): MaybePromise<Outcome> {
     const { clock, kind, aborting } = this.state
     const { nowMs } = clock
-    // Such as by the loss of the lease while handledBefore was asked.
+    // Such as by the loss of the lease while handledBefore ran.
     if (aborting.isAborted) return this.endAs(outcomeOfFault(abortedBeforeRun(aborting.signal.reason)))
     // By the clock: if the event loop was blocked, the timer has not fired yet.
     if (nowMs >= clock.deadlineMs) {
@@ -248,7 +248,7 @@ function abortedBeforeRun(reason: unknown): unknown {
   if (codeOf(reason) !== 'lease_lost') return reason
   return new StoreError(
     'store_unavailable',
-    'The lease was lost while handledBefore was asked: another delivery may run.',
+    'The lease was lost while handledBefore ran: another delivery may run.',
     { cause: reason },
   )
 }

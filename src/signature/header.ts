@@ -1,19 +1,52 @@
+/**
+ * The form of the signature in a request: the headers that are read, their syntax, and the text that is signed with the body. Everybody
+ * else passes on what these functions return.
+ */
+
 import { WebhookVerificationError } from '../errors.js'
 import type { SignatureScheme } from './scheme.js'
 
 /** A header's value as the frameworks give it; several with the same name are joined with commas (RFC 9110, section 5.3). */
 export type HeaderValue = string | readonly string[] | null | undefined
 
-/** A parsed header, not verified yet. */
-export interface SignatureHeader {
+/** The values that a signature covers beside the body. */
+export interface SignedParts {
   /** The digits as they were sent: the signature covers them, not the number. */
   readonly t: string
+}
+
+/** A parsed header, not verified yet. */
+export interface SignatureHeader extends SignedParts {
   readonly signatures: readonly string[]
 }
 
 export const MAX_HEADER_LENGTH = 4096
 /** Enough for any rotation, and few enough to try all of them. */
 export const MAX_SIGNATURES = 16
+
+/**
+ * Reads from a request what `parseSignatureHeader` parses.
+ *
+ * @param headerName the `headerName` of the receiver
+ * @param get returns the value of a header of the request
+ */
+export function readSignature(headerName: string, get: (name: string) => HeaderValue): HeaderValue {
+  return get(headerName)
+}
+
+/** The headers of a signed request, by their names in lower case. */
+export function writeSignature(
+  { t }: SignedParts,
+  signatures: readonly string[],
+  scheme: SignatureScheme,
+): Record<string, string> {
+  return { [scheme.header]: [`t=${t}`, ...signatures.map((signature) => `v1=${signature}`)].join(',') }
+}
+
+/** The text that is signed before the body, unless `signedContent` is a function. */
+export function signedPrefix({ t }: SignedParts, scheme: SignatureScheme): string {
+  return scheme.signedContent === 'dot' ? `${t}.` : t
+}
 
 /**
  * Parses the header, strictly: the result decides what is verified.

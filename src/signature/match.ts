@@ -2,7 +2,7 @@ import { ConfigurationError, WebhookVerificationError } from '../errors.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
 import { isPromise, type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
-import type { SignatureHeader } from './header.js'
+import { type SignatureHeader, type SignedParts, signedPrefix } from './header.js'
 import { hmacEngine, type SecretKey, secretKey } from './hmac.js'
 import type { SignatureScheme } from './scheme.js'
 
@@ -23,7 +23,7 @@ export function matchSignature(
   hintOf?: () => string | undefined,
 ): MaybePromise<number> {
   const isKnown = keys.length > 0
-  const digests = digestsOf(header.t, rawBody, isKnown ? keys : madeUpKeys(), scheme)
+  const digests = digestsOf(header, rawBody, isKnown ? keys : madeUpKeys(), scheme)
   return whenSettled(digests, (expected) => {
     const secretIndex = matchOf(expected, header, scheme)
     if (!isKnown) throw unknown()
@@ -59,12 +59,12 @@ function matchOf(
 }
 
 function digestsOf(
-  t: string,
+  parts: SignedParts,
   rawBody: Uint8Array,
   keys: readonly SecretKey[],
   scheme: SignatureScheme,
 ): MaybePromise<readonly string[]> {
-  const digests = keys.map((key) => digest(t, rawBody, key, scheme))
+  const digests = keys.map((key) => digest(parts, rawBody, key, scheme))
   return digests.some(isPromise) ? Promise.all(digests) : (digests as string[])
 }
 
@@ -86,16 +86,16 @@ function unknown(): WebhookVerificationError {
 
 /** The signature of a body, as written in the header. */
 export function digest(
-  t: string,
+  parts: SignedParts,
   body: Uint8Array,
   key: SecretKey,
   scheme: SignatureScheme,
 ): MaybePromise<string> {
   const { algorithm, encoding, signedContent } = scheme
   if (typeof signedContent === 'function') {
-    return hmacEngine().hmac(algorithm, key, '', contentBy(signedContent, t, body), encoding)
+    return hmacEngine().hmac(algorithm, key, '', contentBy(signedContent, parts.t, body), encoding)
   }
-  return hmacEngine().hmac(algorithm, key, signedContent === 'dot' ? `${t}.` : t, body, encoding)
+  return hmacEngine().hmac(algorithm, key, signedPrefix(parts, scheme), body, encoding)
 }
 
 function contentBy(

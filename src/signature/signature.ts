@@ -4,7 +4,7 @@ import { describeType, describeValue } from '../lib/describe-type.js'
 import { type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
 import { checkOptionNames } from '../lib/option-names.js'
 import { checkedClock, systemClock } from '../lib/time/clock.js'
-import { type HeaderValue, MAX_SIGNATURES, parseSignatureHeader } from './header.js'
+import { type HeaderValue, MAX_SIGNATURES, parseSignatureHeader, writeSignature } from './header.js'
 import { digest, matchSignature } from './match.js'
 import {
   checkTolerance,
@@ -116,7 +116,16 @@ export function verifyBytes(
  * ```
  */
 export async function signPayload(rawBody: Uint8Array | string, options: SignOptions): Promise<string> {
-  const { signature, secret, ...given } = checkOptionNames(options, SIGN_OPTION_NAMES)
+  const { signature } = checkOptionNames(options, SIGN_OPTION_NAMES)
+  const { header } = signatureScheme(signature)
+  return (await signedHeaders(rawBody, options))[header] as string
+}
+
+/** The headers of a signed request, by their names in lower case. */
+export async function signedHeaders(
+  rawBody: Uint8Array | string,
+  { signature, secret, ...given }: SignOptions,
+): Promise<Readonly<Record<string, string>>> {
   const scheme = signatureScheme(signature)
   const keys = secretKeys(secret, 'secret')
   if (keys.length > MAX_SIGNATURES) {
@@ -128,10 +137,10 @@ export async function signPayload(rawBody: Uint8Array | string, options: SignOpt
       `timestamp must be a whole number of ${scheme.timestampUnit === 's' ? 'seconds' : 'milliseconds'} since the epoch, not ${describeValue(timestamp)}.`,
     )
   }
-  const t = String(timestamp)
+  const parts = { t: String(timestamp) }
   const body = bytesOf(rawBody)
-  const signatures = await Promise.all(keys.map(async (key) => `v1=${await digest(t, body, key, scheme)}`))
-  return [`t=${t}`, ...signatures].join(',')
+  const signatures = await Promise.all(keys.map(async (key) => digest(parts, body, key, scheme)))
+  return writeSignature(parts, signatures, scheme)
 }
 
 /**

@@ -24,9 +24,9 @@ const TELEMETRY = { room: 'opentelemetry', thirdParty: '@opentelemetry/api' }
 /** Open to adapters, stores and the testing kit: the entries that users have, and what is shared by our own rooms alone. */
 const DOORS_OF_SRC = ['src/index.ts', 'src/node.ts', 'src/fetch.ts', 'src/internal.ts']
 
-/** D1 and Durable Objects store in SQLite, with the same table and statements. */
-const SQL_OF_SQLITE = ['adapters/sqlite/hosted.ts', 'adapters/sqlite/ddl.ts']
-const ON_SQLITE = ['d1', 'durable-object']
+/** The table and the statements that SQLite, D1 and Durable Objects share. */
+const SQLITE_DIALECT = 'sqlite-dialect'
+const ON_SQLITE = ['sqlite', 'd1', 'durable-object']
 
 /** The layers of the kit, lowest first: a file imports from its own layer and from the rows above. */
 const LAYERS_OF_TESTING = [
@@ -89,8 +89,9 @@ describe('an adapter', () => {
   test('that is a store imports its own files and the doors of src, and no third party', () => {
     const isAllowed = (file: string, { target }: Named): boolean =>
       DOORS_OF_SRC.includes(target) ||
-      (target.startsWith('adapters/') && roomOf(target) === roomOf(file)) ||
-      (SQL_OF_SQLITE.includes(target) && ON_SQLITE.includes(roomOf(file)))
+      (target.startsWith('adapters/') &&
+        (roomOf(target) === roomOf(file) ||
+          (roomOf(target) === SQLITE_DIALECT && ON_SQLITE.includes(roomOf(file)))))
     expect(refused(adapters.filter(isOfStore), isAllowed)).toEqual([])
   })
 

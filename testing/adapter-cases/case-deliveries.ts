@@ -1,3 +1,4 @@
+import { signatureScheme } from '../../src/internal.js'
 import { sampleEvent } from '../deliveries/sample-event.js'
 import { type SignedBody, type SigningOptions, signedBody } from '../deliveries/signed-delivery.js'
 import { testDelivery } from '../deliveries/test-delivery.js'
@@ -29,8 +30,8 @@ export function signedOrderOf(bytes: number, character = 'x'): Promise<SignedBod
 }
 
 /** The same request with another body. */
-export function withBody({ header }: AnyDelivery, body: Uint8Array): AnyDelivery {
-  return testDelivery(body, { header, headerName: 'x-service-signature' })
+export function withBody({ headers }: AnyDelivery, body: Uint8Array): AnyDelivery {
+  return testDelivery(body, headers, signatureScheme().header)
 }
 
 /** The same request with these headers, and without those that are undefined. */

@@ -1,5 +1,11 @@
 import * as fc from 'fast-check'
-import { checkOptionNames, describeValue, MAX_SIGNATURES } from '../../src/internal.js'
+import {
+  checkOptionNames,
+  describeValue,
+  MAX_SIGNATURES,
+  signatureScheme,
+  writeSignature,
+} from '../../src/internal.js'
 import { joined, jsonCharacters } from './json.js'
 
 /** The options of arbitrary headers. */
@@ -95,5 +101,6 @@ export function digits(maxLength: number): fc.Arbitrary<string> {
 
 /** The header in its usual form. */
 export function written({ t, signatures: all }: HeaderParts): string {
-  return [`t=${t}`, ...all.map((signature) => `v1=${signature}`)].join(',')
+  const scheme = signatureScheme()
+  return writeSignature({ t }, all, scheme)[scheme.header] as string
 }

@@ -1,16 +1,10 @@
-import {
-  type Envelope,
-  type EventKind,
-  type EventOf,
-  type Secrets,
-  type SignatureOptions,
-  signPayload,
-} from '../../src/index.js'
+import type { Envelope, EventKind, EventOf, Secrets, SignatureOptions } from '../../src/index.js'
 import {
   checkedClock,
   checkOptionNames,
   describeType,
   signatureScheme,
+  signedHeaders,
   systemClock,
   toUnit,
 } from '../../src/internal.js'
@@ -133,16 +127,16 @@ async function signed<Content extends { readonly body: string | Uint8Array }>(
 ): Promise<Content & SignedBody<Content['body']>> {
   const scheme = signatureScheme(signature)
   const clock = checkedClock(now, systemClock)
-  const header = await signPayload(content.body, {
+  const headers = await signedHeaders(content.body, {
     secret,
     timestamp:
       timestamp === undefined ? toUnit(toEpochMs('the value that now returned', clock()), scheme) : timestamp,
     ...(signature === undefined ? {} : { signature }),
   })
-  const delivery = testDelivery<Content['body']>(content.body, { header, headerName: scheme.header })
+  const delivery = testDelivery<Content['body']>(content.body, headers, scheme.header)
   const signAgain = async (again: Pick<SigningOptions, 'timestamp' | 'now'> = {}) => {
     again = checkOptionNames(again, RESIGNING_OPTION_NAMES)
     return signed(content, { ...again, secret, ...(signature && { signature }), now: again.now ?? clock })
   }
-  return { ...content, ...delivery, header, signAgain } as Content & SignedBody<Content['body']>
+  return { ...content, ...delivery, signAgain } as Content & SignedBody<Content['body']>
 }

@@ -28,13 +28,19 @@ export interface InjectedRequest<Body extends string | Uint8Array = string> {
   payload: Body
 }
 
-/** Makes a request. Every delivery of the kit is made here. */
+/**
+ * Makes a request. Every delivery of the kit is made here.
+ *
+ * @param signatureHeaders the headers of the signature
+ * @param headerName the one of them that is `header`
+ */
 export function testDelivery<Body extends string | Uint8Array>(
   body: Body,
-  { header, headerName }: { header: string | undefined; headerName: string },
+  signatureHeaders: Readonly<Record<string, string>>,
+  headerName: string,
 ): TestDelivery<Body> {
-  const headers: Record<string, string> = { 'content-type': 'application/json' }
-  if (header !== undefined) headers[headerName] = header
+  const headers = { 'content-type': 'application/json', ...signatureHeaders }
+  const header = signatureHeaders[headerName]
   return {
     method: 'POST',
     body,

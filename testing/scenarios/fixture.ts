@@ -128,8 +128,15 @@ export async function createFixture(
       if (nowMs + seconds * 1000 < 0) throw tooEarly(nowMs, seconds)
       return delivery.signAgain({ now: () => nowMs + seconds * 1000 })
     },
-    withHeader: ({ body }, header) => testDelivery(body, { header, headerName }),
-    withBody: ({ header }, body) => testDelivery(body, { header, headerName }),
+    withHeader({ body, headers }, header) {
+      const { [headerName]: _, ...others } = headers
+      return testDelivery(
+        body,
+        header === undefined ? others : { ...others, [headerName]: header },
+        headerName,
+      )
+    },
+    withBody: ({ headers }, body) => testDelivery(body, headers, headerName),
   }
 }
 

@@ -5,7 +5,7 @@ export type HandlerConnection = MysqlConnection
 
 /**
  * The same connection without what would end the transaction of the inbox, or give the connection to another delivery. BEGIN is one of
- * these: the server commits what is open before it begins.
+ * these: the server commits an open transaction before it begins.
  */
 export function handlerConnection(connection: MysqlConnection): HandlerConnection {
   let made = known.get(connection)

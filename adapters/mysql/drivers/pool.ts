@@ -52,7 +52,7 @@ export function poolDriver<Handed>(
       // Not START TRANSACTION: after a deadlock the server has rolled back, and would commit each further statement of a handler that
       // caught the error by itself. Without autocommit, these are in a transaction too, which can be rolled back.
       const begin = `SET autocommit = 0${limit}`
-      // It commits what is open.
+      // It commits an open transaction.
       const end = `SET autocommit = 1${restore}`
       const scope = transactionScope()
       let isEnding = false

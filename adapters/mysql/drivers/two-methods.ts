@@ -29,7 +29,7 @@ export function isTwoMethodDriver<Tx>(pool: unknown): pool is MysqlDriver<Tx> {
   )
 }
 
-/** What the library does at the end is out of reach: that it commits what it has, and not what another delivery left, is asked. */
+/** The library ends the transaction out of our reach, so a query checks that it commits this delivery's writes and not an earlier one's. */
 export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> {
   const query = async (tx: Tx, sql: string): Promise<Answer> => ({
     rows: answerOf(await driver.query(tx, sql)).rows,

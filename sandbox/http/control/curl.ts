@@ -1,4 +1,4 @@
-import { signatureHeader } from '../../engine/attempts.js'
+import { signedHeaders } from '../../engine/attempts.js'
 import type { Attempt, Delivery } from '../../engine/record/records.js'
 import type { Service } from '../../service/service.js'
 import { HttpError } from '../errors.js'
@@ -33,7 +33,7 @@ export async function curlJson(
   const headers = attempt?.requestHeaders ?? { 'content-type': 'application/json' }
   const isFresh = attempt?.trigger !== 'scenario' && endpoint !== undefined
   if (!isFresh) return { command: commandOf(url, headers, body), fresh: false }
-  const signed = await signatureHeader(body, endpoint.secrets, service)
+  const signed = await signedHeaders(body, endpoint.secrets, service)
   return { command: commandOf(url, { ...headers, ...signed }, body), fresh: true }
 }
 

@@ -94,7 +94,7 @@ export class AlarmClock {
     })
   }
 
-  /** Ends the task: the timer is cleared as soon as no alarm is left. */
+  /** Ends the task: the timer is cleared with the last alarm. */
   end(): void {
     this.isEnded = true
     if (this.alarms !== undefined) this.arm()

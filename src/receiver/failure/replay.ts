@@ -191,7 +191,7 @@ function isSamePlace(one: Failure, other: Failure | undefined): boolean {
   return one.key === other?.key && one.lastAt.getTime() === other.lastAt.getTime()
 }
 
-/** The results in the order of what they are of. */
+/** Returns the results in the order of `all`. */
 async function fewAtATime<T, Result>(
   all: readonly T[],
   work: (one: T) => Promise<Result>,

@@ -41,7 +41,7 @@ export interface Settings<Request> {
   readonly namespace: string
   /** Undefined if no failures are kept. */
   readonly failureTerms: FailureTerms | undefined
-  /** The options that are functions of the request, in the order in which they are asked. */
+  /** The options that are functions of the request, in the order in which they are called. */
   readonly needRequest: readonly string[]
   readonly key: KeyFunction<Request> | undefined
   readonly handledBefore: HandledBefore<AnyEvent, Request> | undefined

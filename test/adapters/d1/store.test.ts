@@ -49,9 +49,13 @@ describe('d1Store', () => {
     [
       'other columns',
       ['CREATE TABLE checked (key TEXT PRIMARY KEY, state TEXT)'],
-      'of another version, or not ours',
+      'created by another version or another program',
     ],
-    ['no primary key', [`CREATE TABLE checked (${COLUMNS})`], 'of another version, or not ours'],
+    [
+      'no primary key',
+      [`CREATE TABLE checked (${COLUMNS})`],
+      'created by another version or another program',
+    ],
     ['all of ours', [`CREATE TABLE checked (${COLUMNS}, PRIMARY KEY (key))`], ''],
   ])('checks its table: %s', async (_, statements, message) => {
     await batch('DROP TABLE IF EXISTS checked', ...statements)
@@ -109,12 +113,12 @@ describe('the error of a D1', () => {
     [
       'D1_ERROR: table tix_webhooks has no column named token: SQLITE_ERROR',
       'store_unavailable',
-      /of another version, or not ours/,
+      /created by another version or another program/,
     ],
     [
       'D1_ERROR: NOT NULL constraint failed: tix_webhooks.tenant: SQLITE_CONSTRAINT',
       'store_unavailable',
-      /of another version, or not ours/,
+      /created by another version or another program/,
     ],
     ['D1_ERROR: Exceeded maximum DB size', 'store_full', /The D1 database is full: purge it/],
     ['D1_ERROR: D1 DB is overloaded. Too many requests queued.', 'store_unavailable', /overloaded/],

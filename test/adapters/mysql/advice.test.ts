@@ -25,11 +25,11 @@ const prismas = (originalCode: string): Error =>
 const oldPrismas = (code: string): Error => fault({ code: 'P2010', meta: { code, message: 'what it says' } })
 
 const READ_ONLY = /^This server is read-only, such as a replica/
-const SLOW = /^No connection could be had within the time-out/
+const SLOW = /^No connection was free within the time-out/
 const CLOSED = /^The pool is closed: drain the receiver/
-const UNREACHABLE = /^The database could not be reached, or hung up/
+const UNREACHABLE = /^The database could not be reached, or closed the connection/
 const OTHER_TABLE =
-  /^The table `seen` is of another version, or not ours: store\.migrate\(\) names what is missing/
+  /^The table `seen` was created by another version or another program: store\.migrate\(\) lists the differences/
 const NO_RIGHTS = /^The user of this connection has no rights on `seen`: .*SELECT, INSERT, UPDATE and DELETE/
 
 describe('the advice on an error of MySQL', () => {

@@ -7,7 +7,7 @@ const fault = (code: string | undefined, message = 'what it says'): Error =>
   Object.assign(new Error(message), code === undefined ? {} : { code })
 
 const CLOSED = /^The pool is closed/
-const SLOW = /^No connection could be had within the time-out/
+const SLOW = /^No connection was free within the time-out/
 const STARTING = /^Postgres is shutting down or starting/
 const UNREACHABLE = /^Postgres could not be reached/
 const ROLLED_BACK =
@@ -27,7 +27,7 @@ describe('the advice on an error of Postgres', () => {
     [
       'a missing column',
       fault('42703'),
-      /^The table "seen" is of another version.*store\.migrate\(\) names what is missing/,
+      /^The table "seen" was created by another version.*store\.migrate\(\) lists the differences/,
     ],
     ['a wrong password', fault('28P01'), /^Postgres refused the user or the password of the connection\.$/],
     ['no memory', fault('53200'), /^Postgres is out of memory/],

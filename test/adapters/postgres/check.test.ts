@@ -96,7 +96,8 @@ onPostgres('the check', () => {
   })
 
   const MISSING = /^The table ".*" is missing: run \w+\.migrate/
-  const OTHER_TABLE = /is of another version, or not ours: \w+\.migrate\(\) names what is missing/
+  const OTHER_TABLE =
+    /was created by another version or another program: \w+\.migrate\(\) lists the differences/
   const NO_RIGHTS = /^The user of this connection has no rights on/
   const READ_ONLY = { default_transaction_read_only: 'on' }
   test.each<[string, (table: string) => string, string | Settings, RegExp]>([

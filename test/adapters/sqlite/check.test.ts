@@ -42,7 +42,8 @@ onEachDriver('the check of SQLite', ({ open, driver }) => {
       expect(valuesOf(db, 'PRAGMA busy_timeout')).toEqual([60_000])
     })
 
-    const OTHER_TABLE = /is of another version, or not ours: \w+\.migrate\(\) names what is missing/
+    const OTHER_TABLE =
+      /was created by another version or another program: \w+\.migrate\(\) lists the differences/
     const READ_ONLY = /^This SQLite database is read-only/
     test.each<[string, string, RegExp]>([
       ['there is no table', `DROP TABLE ${table}`, /^The table ".*" is missing: run \w+\.migrate/],

@@ -187,7 +187,7 @@ onEachDriver('failures in SQLite', ({ open }) => {
       await expectUnavailable(failures.migrate(), /a table "other" without namespace, account/)
       await expectUnavailable(
         failures.keep(failed()),
-        /is of another version, or not ours: failures\.migrate/,
+        /was created by another version or another program: failures\.migrate/,
       )
     })
   })

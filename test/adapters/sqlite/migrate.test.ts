@@ -130,7 +130,8 @@ onEachDriver('migrate', ({ open, path, driver }) => {
     test.each(FOREIGN)('%s, a claim says that it is of another version', async (_, columns) => {
       const db = open()
       db.exec(`CREATE TABLE tix_webhooks ${columns}`)
-      const of = /"tix_webhooks" is of another version, or not ours: store\.migrate\(\) names what is missing/
+      const of =
+        /"tix_webhooks" was created by another version or another program: store\.migrate\(\) lists the differences/
       await expectUnavailable(claim(sqliteStore(db), 'k', 'a'), of)
     })
 
@@ -139,7 +140,7 @@ onEachDriver('migrate', ({ open, path, driver }) => {
       await sqliteStore(db).migrate()
       const inbox = sqliteInbox(db, { table: 'tix_webhooks' })
       await expectUnavailable(inbox.migrate(), /a table "tix_webhooks" without handled_at/)
-      const of = /"tix_webhooks" is of another version, or not ours: inbox\.migrate\(\) names/
+      const of = /"tix_webhooks" was created by another version or another program: inbox\.migrate\(\) lists/
       await expectUnavailable(
         inbox.once(once, async () => {}),
         of,
