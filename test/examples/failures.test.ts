@@ -1,11 +1,10 @@
 /** @module-tag slow */
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { sampleEvent } from 'tix-webhooks/testing'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { SECRET, sign } from '../support/deliveries.js'
+import { portOf } from '../support/http.js'
 import { onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { deliver } from '../support/raw-bytes-harness.js'
@@ -31,8 +30,7 @@ onPostgres('examples/failures.ts', () => {
     example = await import('../../examples/failures.js')
     const { server } = example
     if (server === undefined) throw new Error('It is a script.')
-    if (!server.listening) await once(server, 'listening')
-    port = (server.address() as AddressInfo).port
+    port = await portOf(server)
   })
   afterAll(async () => {
     vi.unstubAllEnvs()

@@ -5,7 +5,7 @@ import express, { type Request as ExpressRequest, type RequestHandler } from 'ex
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, type SignedDelivery, sign } from '../support/deliveries.js'
 import { requestOf } from '../support/fetching.js'
-import { listen, post } from '../support/http.js'
+import { listen, portOf, post } from '../support/http.js'
 import { linksOf } from '../support/pages.js'
 import { assertAnswer, deliver } from '../support/raw-bytes-harness.js'
 import { ROOT } from '../support/root.js'
@@ -38,8 +38,7 @@ const HOSTS: Readonly<Record<string, () => Promise<number>>> = {
   async koa() {
     const { server } = await import('../../examples/frameworks/koa.js')
     onTestFinished(() => void server.close())
-    if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
-    return (server.address() as { port: number }).port
+    return portOf(server)
   },
   async 'next-pages'() {
     const { default: handle, config } = await import('../../examples/frameworks/next-pages.js')

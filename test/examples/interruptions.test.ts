@@ -1,7 +1,5 @@
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type Libsql from 'libsql'
@@ -9,6 +7,7 @@ import type pg from 'pg'
 import { interruptions, type SignedDelivery, signedDelivery } from 'tix-webhooks/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { SECRET } from '../support/deliveries.js'
+import { portOf } from '../support/http.js'
 import { onPostgres, postgresUrl } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { ROOT } from '../support/root.js'
@@ -54,8 +53,7 @@ async function start(file: string, world: World, path = '/hooks') {
     /* @vite-ignore */ `${ROOT}examples/${file}.ts?process=${processes++}`
   )
   const { server, pool, db } = example
-  if (!server.listening) await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await portOf(server)
   return {
     send: async (delivery: SignedDelivery) => {
       const response = await fetch(`http://localhost:${port}${path}`, delivery)
