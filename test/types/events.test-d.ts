@@ -1,6 +1,5 @@
 import {
   type AnyEvent,
-  type Envelope,
   type EventCancelledEvent,
   type EventKind,
   type EventLifecycleEvent,
@@ -13,7 +12,6 @@ import {
   type OrderCreatedEvent,
   type OrderTicket,
   parseEvent,
-  type StandardSchemaV1,
   type UnknownEvent,
   unchecked,
   verifyWebhook,
@@ -55,20 +53,6 @@ describe('a documented event', () => {
     expectTypeOf<EventOf<EventKind>>().toEqualTypeOf<WebhookEvent>()
     // @ts-expect-error no such kind
     type _Typo = EventOf<'order.creatd'>
-  })
-
-  test('is named with its schemas too, by a kind of theirs or by a documented one', () => {
-    type Schemas = {
-      'order.refunded': StandardSchemaV1<unknown, { cents: number }>
-      'event.published': StandardSchemaV1<unknown, { title: string }>
-    }
-    expectTypeOf<EventOf<'order.refunded', Schemas>>().toEqualTypeOf<
-      Envelope<'order.refunded', { cents: number }>
-    >()
-    expectTypeOf<EventOf<'event.published', Schemas>['data']>().toEqualTypeOf<{ title: string }>()
-    expectTypeOf<EventOf<'order.created', Schemas>>().toEqualTypeOf<OrderCreatedEvent>()
-    // @ts-expect-error no such kind
-    type _Typo = EventOf<'order.refundd', Schemas>
   })
 
   test('has no field of data that the document does not have', () => {

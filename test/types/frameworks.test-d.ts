@@ -4,13 +4,7 @@ import express, {
   type Response as ExpressResponse,
   type RequestHandler,
 } from 'express'
-import fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyPluginAsync,
-  type FastifyRequest,
-  type FastifyTypeProvider,
-} from 'fastify'
+import fastify, { type FastifyBaseLogger, type FastifyRequest, type FastifyTypeProvider } from 'fastify'
 import fastify4 from 'fastify4'
 import { type Context, type Env, type Handler, Hono } from 'hono'
 import { type BodyReader, type Inbox, type Operations, type OrderCreatedEvent, unchecked } from 'tix-webhooks'
@@ -285,13 +279,6 @@ describe('the route options of Fastify fit an app', () => {
     fastify()
       .withTypeProvider<AppTypeProvider>()
       .route({ method: 'POST', url: '/', ...hooks, schema })
-  })
-
-  test('in a plugin', () => {
-    const plugin: FastifyPluginAsync = async (instance: FastifyInstance) => {
-      instance.post('/hooks', hooks)
-    }
-    expectTypeOf(plugin).toExtend<FastifyPluginAsync>()
   })
 
   test('of Fastify 4', () => {

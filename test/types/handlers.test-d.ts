@@ -5,6 +5,7 @@ import {
   type EventCancelledEvent,
   type EventKind,
   type EventLifecycleEvent,
+  type EventOf,
   type EventRescheduledEvent,
   type HandlerContext,
   type Handlers,
@@ -154,6 +155,15 @@ describe('a schema', () => {
         }>()
       },
     })
+  })
+
+  test('types EventOf', () => {
+    expectTypeOf<EventOf<'order.refunded', typeof refunds>>().toEqualTypeOf<
+      Envelope<'order.refunded', Refund>
+    >()
+    expectTypeOf<EventOf<'order.created', typeof refunds>>().toEqualTypeOf<OrderCreatedEvent>()
+    // @ts-expect-error no such kind
+    type _Typo = EventOf<'order.refundd', typeof refunds>
   })
 
   test('adds groups, the narrow and the wide', () => {
