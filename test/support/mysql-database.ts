@@ -63,7 +63,7 @@ export function testMysqlDatabase(...statements: readonly string[]): TestMysqlDa
 }
 
 /** The statements of a `ddl`. */
-export function statementsOf(sql: string): string[] {
+function statementsOf(sql: string): string[] {
   return sql.split(';\n').filter((statement) => statement.trim() !== '')
 }
 

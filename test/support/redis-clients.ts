@@ -16,7 +16,7 @@ export interface RedisLibrary {
   connect(url: string): Promise<RedisClient>
 }
 
-export const ioredisLibrary: RedisLibrary = { name: 'ioredis', connect: connectIoredis }
+const ioredisLibrary: RedisLibrary = { name: 'ioredis', connect: connectIoredis }
 export const nodeRedisLibrary: RedisLibrary = { name: 'node-redis', connect: connectNodeRedis }
 export const LIBRARIES: readonly RedisLibrary[] = [ioredisLibrary, nodeRedisLibrary]
 
