@@ -1,9 +1,8 @@
 /** @module-tag slow */
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { createSandbox } from 'tix-webhooks-sandbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, sign } from '../support/deliveries.js'
+import { portOf } from '../support/http.js'
 import { onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { deliver } from '../support/raw-bytes-harness.js'
@@ -19,7 +18,6 @@ onPostgres('examples/accounts.ts', () => {
     const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
     const example = await import('../../examples/accounts.js')
     const { server, pool } = example
-    if (!server.listening) await once(server, 'listening')
     await database.query(
       "INSERT INTO shops VALUES ('acme', '{whsec_acme}', 'EUR'), ('globex', '{whsec_globex}', 'USD')",
     )
@@ -29,7 +27,7 @@ onPostgres('examples/accounts.ts', () => {
       vi.unstubAllEnvs()
       vi.restoreAllMocks()
     })
-    return { ...example, logged, port: (server.address() as AddressInfo).port }
+    return { ...example, logged, port: await portOf(server) }
   }
 
   test('serves each account, refuses strangers at the cost of a query, and rotates a secret without a refusal', async () => {

@@ -1,7 +1,5 @@
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type Server } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { JsonObject } from 'tix-webhooks'
@@ -9,6 +7,7 @@ import { storeCases } from 'tix-webhooks/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { requestOf } from '../support/fetching.js'
+import { portOf } from '../support/http.js'
 import { testMysqlDatabase } from '../support/mysql-database.js'
 import { onMysql, onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
@@ -33,16 +32,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-interface Listening {
-  readonly listening: boolean
-  address(): unknown
-  close(): unknown
-}
-
-async function portOf(server: Listening): Promise<number> {
-  if (!server.listening) await once(server as unknown as NodeJS.EventEmitter, 'listening')
-  return (server.address() as AddressInfo).port
-}
+type Listening = Pick<Server, 'listening' | 'address' | 'close'>
 
 async function post(port: number, payload: object, path = '/hooks'): Promise<[number, unknown]> {
   const { status, text } = await deliver(port, await sign(payload), { path })

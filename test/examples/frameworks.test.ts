@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import type { ServerResponse } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
 import { transform } from 'esbuild'
 import express, { type Request as ExpressRequest, type RequestHandler } from 'express'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, type SignedDelivery, sign } from '../support/deliveries.js'
 import { requestOf } from '../support/fetching.js'
-import { listen, post } from '../support/http.js'
+import { listen, portOf, post } from '../support/http.js'
 import { linksOf } from '../support/pages.js'
 import { assertAnswer, deliver } from '../support/raw-bytes-harness.js'
 import { ROOT } from '../support/root.js'
@@ -33,31 +33,44 @@ test(`${DOC} links each file of examples/frameworks`, () => {
   expect(examples.filter((file) => !files.includes(file))).toEqual([])
 })
 
-test('examples/frameworks/koa.ts handles an order once, and leaves other paths alone', async () => {
-  const { server } = await import('../../examples/frameworks/koa.js')
-  onTestFinished(() => void server.close())
-  if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as { port: number }
-  const delivery = await sign(orderCreated({ id: 'ord_1' }))
-  assertAnswer(await deliver(port, delivery), 200, 'handled')
-  assertAnswer(await deliver(port, delivery), 200, 'duplicate')
-  assertAnswer(await deliver(port, changed(delivery)), 401, 'unauthenticated')
-  assertAnswer(await deliver(port, delivery, { method: 'GET' }), 405, 'method_not_allowed')
-  expect((await deliver(port, delivery, { path: '/' })).status).toBe(404)
-  expect(printed[0]).toBe('order ord_1: 1 tickets')
-})
+/** Starts an example, and returns its port. */
+const HOSTS: Readonly<Record<string, () => Promise<number>>> = {
+  async koa() {
+    const { server } = await import('../../examples/frameworks/koa.js')
+    onTestFinished(() => void server.close())
+    return portOf(server)
+  },
+  async 'next-pages'() {
+    const { default: handle, config } = await import('../../examples/frameworks/next-pages.js')
+    expect(config).toEqual({ api: { bodyParser: false } })
+    return served(handle)
+  },
+  /** The host parses, keeps the bytes, and passes no `next`. */
+  async 'cloud-functions'() {
+    const { hooks } = await import('../../examples/frameworks/cloud-functions.js')
+    const verify = (request: object, _response: ServerResponse, rawBody: Buffer): void => {
+      Object.assign(request, { rawBody })
+    }
+    const call: RequestHandler = (request: ExpressRequest, response) => hooks(request, response)
+    return served(express().use(express.json({ verify })).use(call))
+  },
+}
 
-test('examples/frameworks/next-pages.ts handles an order once, and keeps Next from parsing the body', async () => {
-  const { default: handle, config } = await import('../../examples/frameworks/next-pages.js')
-  expect(config).toEqual({ api: { bodyParser: false } })
-  const { port, close } = await listen(handle)
+async function served(handler: RequestListener): Promise<number> {
+  const { port, close } = await listen(handler)
   onTestFinished(close)
-  const delivery = await sign(orderCreated({ id: 'ord_2' }))
+  return port
+}
+
+test.each(Object.entries(HOSTS))('examples/frameworks/%s.ts handles an order once', async (name, start) => {
+  const port = await start()
+  const delivery = await sign(orderCreated({ id: `ord_${name}` }))
   assertAnswer(await deliver(port, delivery), 200, 'handled')
   assertAnswer(await deliver(port, delivery), 200, 'duplicate')
   assertAnswer(await deliver(port, changed(delivery)), 401, 'unauthenticated')
-  assertAnswer(await deliver(port, delivery, { method: 'GET' }), 405, 'method_not_allowed')
-  expect(printed[0]).toBe('order ord_2: 1 tickets')
+  assertAnswer(await post(port, { method: 'GET' }), 405, 'method_not_allowed')
+  expect(printed[0]).toBe(`order ord_${name}: 1 tickets`)
+  if (name === 'koa') expect((await deliver(port, delivery, { path: '/' })).status).toBe(404)
 })
 
 // Run in Nest itself, in both, by `npm run test:runtimes`.
@@ -132,26 +145,6 @@ describe('examples/frameworks/lambda.ts', () => {
     const { handler } = await import('../../examples/frameworks/lambda.js')
     expect(await handler(event)).toMatchObject({ statusCode: 400, body: '{"outcome":"malformed"}' })
   })
-})
-
-test('examples/frameworks/cloud-functions.ts takes the rawBody of a host that has parsed the body', async () => {
-  const { hooks } = await import('../../examples/frameworks/cloud-functions.js')
-  // The host parses, keeps the bytes, and passes no `next`.
-  const keep = (request: object, _response: ServerResponse, rawBody: Buffer): void => {
-    Object.assign(request, { rawBody })
-  }
-  const call: RequestHandler = (request: ExpressRequest, response) => hooks(request, response)
-  const { port, close } = await listen(
-    express()
-      .use(express.json({ verify: keep }))
-      .use(call),
-  )
-  onTestFinished(close)
-  const delivery = await sign(orderCreated({ id: 'ord_3' }))
-  assertAnswer(await deliver(port, delivery), 200, 'handled')
-  assertAnswer(await deliver(port, delivery), 200, 'duplicate')
-  assertAnswer(await deliver(port, changed(delivery)), 401, 'unauthenticated')
-  assertAnswer(await post(port, { method: 'GET' }), 405, 'method_not_allowed')
 })
 
 test.each([

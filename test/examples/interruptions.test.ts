@@ -1,7 +1,5 @@
-import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type Libsql from 'libsql'
@@ -9,6 +7,7 @@ import type pg from 'pg'
 import { interruptions, type SignedDelivery, signedDelivery } from 'tix-webhooks/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { SECRET } from '../support/deliveries.js'
+import { portOf } from '../support/http.js'
 import { onPostgres, postgresUrl } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { ROOT } from '../support/root.js'
@@ -54,8 +53,7 @@ async function start(file: string, world: World, path = '/hooks') {
     /* @vite-ignore */ `${ROOT}examples/${file}.ts?process=${processes++}`
   )
   const { server, pool, db } = example
-  if (!server.listening) await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await portOf(server)
   return {
     send: async (delivery: SignedDelivery) => {
       const response = await fetch(`http://localhost:${port}${path}`, delivery)
@@ -92,60 +90,6 @@ const INTERRUPTED = [
   { file: 'accounts', table: 'shop_orders', ...order, path: '/hooks/acme' },
   { file: 'ordering', table: 'listing', ...published },
 ]
-
-function filesIn(folder: string): string[] {
-  return readdirSync(`${ROOT}examples/${folder}`).map((file) => `${folder}/${file.replace(/\.ts$/, '')}`)
-}
-
-/** The examples that are not interrupted here, by the reason. */
-const OTHERS: Readonly<Record<string, readonly string[]>> = {
-  'prints what it is given: a line may be there twice': [
-    ...[
-      'express',
-      'fastify',
-      'hono',
-      'fetch',
-      'schemas',
-      'opentelemetry',
-      'worker',
-      'own-adapter',
-      'own-store',
-    ],
-    ...[
-      'bun',
-      'cloud-functions',
-      'deno',
-      'elysia',
-      'h3',
-      'hono-workers',
-      'koa',
-      'lambda',
-      'nest-express',
-      'nest-fastify',
-    ].map((name) => `frameworks/${name}`),
-    ...['next-pages', 'next-route', 'nitro-route', 'sveltekit-server'].map((name) => `frameworks/${name}`),
-  ],
-  'has its workers in the same process: queues.test.ts and reseller.test.ts kill it': [
-    ...['bullmq', 'graphile-worker', 'reseller/service'],
-  ],
-  'is interrupted as an inbox of its client: proof/interruptions.clients.test.ts': ['mysql'],
-  'is of handlers that fail: failures.test.ts': ['failures'],
-  'is of an outage of days: reconcile.test.ts': ['reconcile'],
-  'is the sandbox in one process': ['demo'],
-  'shows the set-up around a handler': ['hyperdrive', 'prom-client'],
-  'loses its connection in a run: adapters/databases/libraries.test.ts': filesIn('libraries'),
-  'moves to a store beside an older receiver: moving.test.ts': filesIn('moving'),
-}
-
-test('every example with a handler is interrupted, or says why not', () => {
-  const known = [...INTERRUPTED.map(({ file }) => file), 'sqlite', ...Object.values(OTHERS).flat()]
-  const withHandler = readdirSync(`${ROOT}examples`, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.startsWith('testing/'))
-    .filter((file) => /'(order|event)\.\S+':/.test(readFileSync(`${ROOT}examples/${file}`, 'utf8')))
-    .map((file) => file.replace(/\.ts$/, ''))
-  expect(withHandler.filter((file) => !known.includes(file))).toEqual([])
-  expect(withHandler.length).toBeGreaterThan(20)
-})
 
 onPostgres('whatever call it is interrupted at, an example has its effect once:', () => {
   const database = testDatabase()

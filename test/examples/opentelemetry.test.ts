@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { register } from 'prom-client'
 import { createReceiver, memoryFailures, RetryLater } from 'tix-webhooks'
 import { instrument } from 'tix-webhooks/opentelemetry'
@@ -7,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { snippetsFolder } from '../support/compile.js'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { requestOf } from '../support/fetching.js'
-import { listen } from '../support/http.js'
+import { listen, portOf } from '../support/http.js'
 import { readPage } from '../support/pages.js'
 import { deliver } from '../support/raw-bytes-harness.js'
 import { telemetry } from '../support/telemetry.js'
@@ -27,8 +25,7 @@ test('examples/opentelemetry.ts sends its spans and metrics to a collector', asy
   vi.spyOn(console, 'info').mockImplementation(() => {})
   const { server, stop } = await import('../../examples/opentelemetry.js')
   onTestFinished(() => void process.removeListener('SIGTERM', stop))
-  if (!server.listening) await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await portOf(server)
   expect((await deliver(port, await sign(orderCreated()))).status).toBe(200)
   await stop()
   expect(sent.get('/v1/traces')).toContain('process order.created')

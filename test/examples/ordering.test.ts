@@ -1,8 +1,7 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { createSandbox } from 'tix-webhooks-sandbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { SECRET } from '../support/deliveries.js'
+import { portOf } from '../support/http.js'
 import { onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 
@@ -22,12 +21,11 @@ onPostgres('examples/ordering.ts and the sandbox, over HTTP', () => {
       vi.spyOn(console, method).mockImplementation((line: string) => void printed.push(line))
     }
     const { server, pool } = await import('../../examples/ordering.js')
-    if (!server.listening) await once(server, 'listening')
     const sandbox = createSandbox({
       startAt: '2026-11-20T12:00:00Z',
       seed: 11,
       secret: SECRET,
-      endpoints: [{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks` }],
+      endpoints: [{ url: `http://127.0.0.1:${await portOf(server)}/hooks` }],
       assume: { 'created-at': 'seconds' },
       chaos: { duplicate: 0.5 },
       jitter: 0.5,

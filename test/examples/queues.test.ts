@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { freePort } from '../support/free-port.js'
+import { portOf } from '../support/http.js'
 import { onOwnPostgres, onOwnRedis } from '../support/on-servers.js'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
 import { deliver } from '../support/raw-bytes-harness.js'
@@ -27,11 +26,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.restoreAllMocks()
 })
-
-async function portOf(server: Server): Promise<number> {
-  if (!server.listening) await once(server, 'listening')
-  return (server.address() as AddressInfo).port
-}
 
 async function post(port: number, order: object): Promise<[number, string]> {
   const { status, text } = await deliver(port, await sign(order), { path: '/hooks' })

@@ -1,8 +1,8 @@
 /** @module-tag slow */
-import type { AddressInfo } from 'node:net'
 import { createSandbox } from 'tix-webhooks-sandbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { SECRET } from '../support/deliveries.js'
+import { portOf } from '../support/http.js'
 
 test('examples/reconcile.ts finds in the API what an outage of more than 72 hours has lost, once', async () => {
   vi.stubEnv('DATABASE_FILE', ':memory:')
@@ -14,7 +14,7 @@ test('examples/reconcile.ts finds in the API what an outage of more than 72 hour
     startAt: '2026-11-20T12:00:00Z',
     seed: 5,
     secret: SECRET,
-    endpoints: [{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks` }],
+    endpoints: [{ url: `http://127.0.0.1:${await portOf(server)}/hooks` }],
   })
   vi.stubEnv('TIX_API', await sandbox.listen({ port: 0 }))
   onTestFinished(async () => {
@@ -82,7 +82,7 @@ test('examples/reconcile.ts finds in the API what an outage of more than 72 hour
 
   // And what is resent by hand after all is not done twice, nor does it undo anything.
   sandbox.endpoints.update(sandbox.endpoints.list()[0]?.id ?? '', {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
+    url: `http://127.0.0.1:${await portOf(server)}/hooks`,
   })
   for (const { id } of sandbox.deliveries.list({ status: 'failed' })) await sandbox.deliveries.resend(id)
   expect([listing(), mails().length]).toEqual([now, 2])

@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EventKind } from 'tix-webhooks'
 import { deliverWithRetries, type SignedDelivery, signedDelivery } from 'tix-webhooks/testing'
@@ -7,13 +5,11 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Listening, listen } from '../support/http.js'
 import { onPostgres } from '../support/on-servers.js'
 import { type Instance, openReseller, type Reseller } from '../support/reseller.js'
-import { ROOT } from '../support/root.js'
 import { seeded } from '../support/storm.js'
 
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
-const FOLDER = join(ROOT, 'examples/reseller')
 const SECRETS = { acme: 'whsec_test_acme', globex: 'whsec_test_globex' }
 
 /** Orders of each account in a batch. Something ends in the middle of each batch. */
@@ -46,12 +42,6 @@ interface Order {
   readonly account: string
   readonly delivery: SignedDelivery
 }
-
-test('the reseller has at most 120 lines of its own', () => {
-  const files = readdirSync(FOLDER).filter((name) => name.endsWith('.ts'))
-  const lines = files.flatMap((name) => readFileSync(join(FOLDER, name), 'utf8').trimEnd().split('\n'))
-  expect(lines.length).toBeLessThanOrEqual(120)
-})
 
 const sorted = (list: readonly object[]): string[] => list.map((row) => JSON.stringify(row)).sort()
 

@@ -34,17 +34,8 @@ function recipe(): string {
   return faster
 }
 
-/**
- * The effect of an order is a row, and takes the time of a fast handler. A pool closes idle connections after ten seconds, and its
- * process would then end without `pool.end()` too: here it keeps them.
- */
+/** The effect of an order is a row, and takes the time of a fast handler. */
 const BEFORE = `
-  import { Pool } from 'pg'
-  const { connect } = Pool.prototype
-  Pool.prototype.connect = function (...args) {
-    this.options.idleTimeoutMillis = 0
-    return connect.apply(this, args)
-  }
   globalThis.handleOrder = async (event, { tx }) => {
     await tx.query('INSERT INTO effects VALUES ($1, $2)', [event.data.order.id, process.env.PGAPPNAME])
     await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 20))

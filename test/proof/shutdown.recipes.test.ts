@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { ddl } from 'tix-webhooks/postgres'
 import { beforeAll, expect, test, vi } from 'vitest'
-import { bundle } from '../support/bundle.js'
+import { bundle, KEEPS_CONNECTIONS, PRINTS_PORT } from '../support/bundle.js'
 import { snippetsFolder, snippetsOf } from '../support/compile.js'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { listen } from '../support/http.js'
@@ -35,23 +35,10 @@ const ELSEWHERE = ['elysia', 'nest-express', 'nest-fastify']
 /** The snippets of the README and docs/production.md whose handler is ours. */
 const SNIPPETS = ['README.md', 'docs/production.md']
 
-/**
- * Loaded before a recipe: prints its port, and gives the snippets a handler that ends after the signal. A pool closes idle
- * connections after ten seconds, and its process would then end without `pool.end()` too: here it keeps them.
- */
+/** Loaded before a recipe: gives the snippets a handler that ends after the signal. */
 const BEFORE = `
-  import { Server } from 'node:net'
-  import { Pool } from 'pg'
-  const { connect } = Pool.prototype
-  Pool.prototype.connect = function (...args) {
-    this.options.idleTimeoutMillis = 0
-    return connect.apply(this, args)
-  }
-  const { listen } = Server.prototype
-  Server.prototype.listen = function (...args) {
-    this.once('listening', () => console.log('on port ' + this.address().port))
-    return listen.apply(this, args)
-  }
+  ${PRINTS_PORT}
+  ${KEEPS_CONNECTIONS}
   const signalled = new Promise((resolve) => process.once('SIGTERM', () => setImmediate(resolve)))
   globalThis.handleOrder = () => {
     console.log('handling')

@@ -1,7 +1,12 @@
+import { createConnection } from 'mysql2/promise'
+import type { Inbox } from 'tix-webhooks'
+import { mysqlInbox } from 'tix-webhooks/mysql'
 import { ddl } from 'tix-webhooks/postgres'
-import { describe, expect, test, vi } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { orderCreated } from '../support/deliveries.js'
-import { onPostgres } from '../support/on-servers.js'
+import { createMysql2, MYSQL_INBOX_CLIENTS } from '../support/mysql-clients.js'
+import { testMysqlDatabase } from '../support/mysql-database.js'
+import { mysqlUrl, onMysql, onPostgres } from '../support/on-servers.js'
 import { INBOX_CLIENTS } from '../support/postgres-clients.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { endpoint } from '../support/postgres-endpoint.js'
@@ -13,81 +18,158 @@ const EVENTS = runs(30)
 vi.setConfig({ testTimeout: 60_000 + 500 * EVENTS })
 
 const LANES = 8
+const KILLS = ['KILL CONNECTION', 'KILL QUERY'] as const
+
+interface Client<Tx> {
+  inbox(): Inbox<Tx>
+  run(tx: Tx, statement: string): Promise<unknown>
+}
+
+interface Killer {
+  /** Ends a connection of the client or its statement, and waits a moment, so that some work gets done in between. */
+  kill(): Promise<void>
+  /** The ways in which it has killed. */
+  readonly killed: ReadonlySet<string>
+}
+
+/**
+ * Delivers orders while their connections are killed.
+ *
+ * @param max how many connections there are
+ * @param sleep an expression that sleeps for so many seconds
+ * @returns the ids of all orders
+ */
+async function playKills<Tx>(
+  client: Client<Tx>,
+  { kill }: Killer,
+  max: number,
+  sleep: (seconds: number) => string,
+): Promise<string[]> {
+  const { send, hooks } = await endpoint({
+    inbox: client.inbox(),
+    timeoutSeconds: 5,
+    on: {
+      'order.created': async (event, { tx }) => {
+        await client.run(tx, `INSERT INTO effects VALUES ('${event.data.order.id}')`)
+        await client.run(tx, `SELECT ${sleep(0.002)}`)
+      },
+    },
+  })
+  let isOver = false
+  async function killAtRandom(): Promise<void> {
+    while (!isOver) await kill()
+  }
+  const killing = killAtRandom()
+
+  const orders = Array.from({ length: EVENTS }, (_, n) => orderCreated({ id: `order ${n}` }))
+  const queue = [...orders]
+  async function lane(): Promise<void> {
+    for (let order = queue.shift(); order !== undefined; order = queue.shift()) {
+      while ((await send(order)).status !== 200);
+    }
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+  isOver = true
+  await killing
+  await hooks.drain()
+
+  // Every place in the pool can be taken: no finished transaction holds one. The pool may still have a connection that was
+  // killed last; its place is free again.
+  let inside = 0
+  async function take(tries = 100): Promise<void> {
+    let isInside = false
+    try {
+      await client.inbox().once({ key: null, retainMs: 60_000 }, async (tx) => {
+        isInside = true
+        inside += 1
+        while (inside < max) await client.run(tx, `SELECT ${sleep(0.01)}`)
+      })
+    } catch (error) {
+      if (tries === 0) throw error
+      if (isInside) inside -= 1
+      await take(tries - 1)
+    }
+  }
+  await Promise.all(Array.from({ length: max }, () => take()))
+  return orders.map(({ data }) => data.order.id).sort()
+}
 
 // Between Drizzle and postgres.js, nothing can keep a statement from a socket that is about to close, and postgres.js then waits
 // for ever: docs/libraries.md recommends Drizzle on pg.
-const CLIENTS = INBOX_CLIENTS.filter(({ name }) => name !== 'Drizzle on postgres.js')
+const ON_POSTGRES = INBOX_CLIENTS.filter(({ name }) => name !== 'Drizzle on postgres.js')
 
 // An unhandled 'error' or rejection ends the process, and so fails the whole file.
-onPostgres.each(CLIENTS)('an inbox over $name whose backends are terminated at random', (library) => {
+onPostgres.each(ON_POSTGRES)('an inbox over $name whose backends are terminated at random', (library) => {
   const database = testDatabase('CREATE TABLE effects (id text)', ddl)
 
-  describe.each([1, 5])('with %i connections', (max) => {
-    test('has each effect exactly once, and no connection is lost for good', async () => {
+  test.each([1, 5])(
+    'has each effect exactly once with %i connections, and loses none for good',
+    async (max) => {
       await database.query('TRUNCATE effects, tix_webhooks_inbox')
       const name = `${database.schema}_${max}`
+      const killed = new Set<string>()
+      async function kill(): Promise<void> {
+        const found = await database.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE application_name = $1 ORDER BY random() LIMIT 1`,
+          [name],
+        )
+        if (found.length > 0) killed.add('terminated')
+        await database.query('SELECT pg_sleep(random() * 0.04)')
+      }
       const client = library.open(database, { max, settings: { application_name: name } })
-      const { send, hooks } = await endpoint({
-        inbox: client.inbox(),
-        timeoutSeconds: 5,
-        on: {
-          'order.created': async (event, { tx }) => {
-            const { id } = event.data.order
-            await client.run(tx, `INSERT INTO effects VALUES ('${id}')`)
-            await client.run(tx, 'SELECT pg_sleep(0.002)')
-          },
-        },
-      })
-
-      let isOver = false
-      let terminated = 0
-      async function terminate(): Promise<void> {
-        while (!isOver) {
-          const [killed] = await database.query(
-            `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-             WHERE application_name = $1 ORDER BY random() LIMIT 1`,
-            [name],
-          )
-          if (killed !== undefined) terminated += 1
-          // So that some work gets done in between, even with a single connection.
-          await database.query('SELECT pg_sleep(random() * 0.04)')
-        }
-      }
-      const terminating = terminate()
-
-      const orders = Array.from({ length: EVENTS }, (_, n) => orderCreated({ id: `order ${n}` }))
-      const queue = [...orders]
-      async function lane(): Promise<void> {
-        for (let order = queue.shift(); order !== undefined; order = queue.shift()) {
-          while ((await send(order)).status !== 200);
-        }
-      }
-      await Promise.all(Array.from({ length: LANES }, lane))
-      isOver = true
-      await terminating
-      await hooks.drain()
-
-      const ids = orders.map(({ data }) => data.order.id).sort()
+      const ids = await playKills(client, { kill, killed }, max, (seconds) => `pg_sleep(${seconds})`)
       expect((await database.column('SELECT id FROM effects')).map(String).sort()).toEqual(ids)
-      expect(terminated).toBeGreaterThan(0)
-      // Every place in the pool can be taken: no finished transaction holds one. The pool may still have a connection that was
-      // terminated last; its place is free again.
-      let inside = 0
-      async function take(id: string, tries = 100): Promise<void> {
-        let isInside = false
-        try {
-          await client.inbox().once({ key: null, retainMs: 60_000 }, async (tx) => {
-            isInside = true
-            inside += 1
-            while (inside < max) await client.run(tx, `SELECT '${id}', pg_sleep(0.01)`)
-          })
-        } catch (error) {
-          if (tries === 0) throw error
-          if (isInside) inside -= 1
-          await take(id, tries - 1)
-        }
-      }
-      await Promise.all(orders.slice(0, max).map(({ data }) => take(data.order.id)))
-    })
+      expect([...killed]).toEqual(['terminated'])
+    },
+  )
+})
+
+// Drizzle hands on the connection of the same pool of mysql2.
+const ON_MYSQL = MYSQL_INBOX_CLIENTS.filter(({ name }) => name !== 'Drizzle on mysql2')
+
+onMysql.each(ON_MYSQL)('an inbox over $name whose connections are killed at random', (library) => {
+  const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(64))')
+  beforeAll(async () => {
+    const pool = createMysql2(database.url)
+    await mysqlInbox(pool)
+      .migrate()
+      .finally(() => pool.end())
   })
+
+  test.each([1, 5])(
+    'has each effect exactly once with %i connections, and loses none for good',
+    async (max) => {
+      await database.query('DELETE FROM effects')
+      await database.query('DELETE FROM tix_webhooks_inbox')
+      // It is in another database than those that it kills.
+      const killer = await createConnection(mysqlUrl())
+      const ask = async (sql: string) => (await killer.query(sql))[0] as Record<string, unknown>[]
+      const connections = async (): Promise<unknown[]> => {
+        const sql = `SELECT ID AS id FROM information_schema.PROCESSLIST WHERE DB = '${database.name}'`
+        return (await ask(sql)).map(({ id }) => id)
+      }
+      const ofTheTest = await connections()
+      let turn = 0
+      const killed = new Set<string>()
+      async function kill(): Promise<void> {
+        const living = (await connections()).filter((id) => !ofTheTest.includes(id))
+        const id = living[Math.floor(Math.random() * living.length)]
+        const how = KILLS[turn++ % KILLS.length] as string
+        if (id !== undefined) {
+          // It may have ended since.
+          await ask(`${how} ${id}`).then(
+            () => killed.add(how),
+            () => {},
+          )
+        }
+        await ask('SELECT SLEEP(RAND() * 0.04)')
+      }
+      const client = library.open(database, { connectionLimit: max })
+      const ids = await playKills(client, { kill, killed }, max, (seconds) => `SLEEP(${seconds})`)
+      await killer.end()
+      expect((await database.column('SELECT id FROM effects')).map(String).sort()).toEqual(ids)
+      expect([...killed].sort()).toEqual(KILLS)
+    },
+  )
 })

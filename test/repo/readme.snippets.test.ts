@@ -118,13 +118,6 @@ test('the line runs an order, and an event of a group', async () => {
   ])
 })
 
-test('the app of the five minutes prints the order', async () => {
-  const servers = startedServers()
-  await load('app.listen(3000)')
-  await deliverTo(await portOf(servers[0] as Server))
-  expect(called).toEqual([['log', expect.stringMatching(/^\d tickets for \S+@\S+$/)]])
-})
-
 /** Starts a file as it stands, and delivers an order to the server that it starts. */
 async function start<Names>(...parts: readonly string[]): Promise<Names> {
   const servers = startedServers()

@@ -21,3 +21,24 @@ export async function bundle(
     ...more,
   })
 }
+
+/** Loaded before an app: prints its port. */
+export const PRINTS_PORT = `
+  import { Server } from 'node:net'
+  const { listen } = Server.prototype
+  Server.prototype.listen = function (...args) {
+    this.once('listening', () => console.log('on port ' + this.address().port))
+    return listen.apply(this, args)
+  }`
+
+/**
+ * Loaded before an app: a pool closes idle connections after ten seconds, and its process would then end without `pool.end()` too: here
+ * it keeps them.
+ */
+export const KEEPS_CONNECTIONS = `
+  import { Pool } from 'pg'
+  const { connect } = Pool.prototype
+  Pool.prototype.connect = function (...args) {
+    this.options.idleTimeoutMillis = 0
+    return connect.apply(this, args)
+  }`

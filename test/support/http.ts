@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, request as httpRequest, type RequestListener, Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 
@@ -38,6 +39,12 @@ export async function listen(handler: Server | RequestListener, at = 0): Promise
         for (const socket of sockets) socket.destroy()
       }),
   }
+}
+
+/** The port of a server that an example starts. */
+export async function portOf(server: Pick<Server, 'listening' | 'address'>): Promise<number> {
+  if (!server.listening) await once(server as Server, 'listening')
+  return (server.address() as AddressInfo).port
 }
 
 export interface PostOptions {

@@ -8,8 +8,8 @@ import type { Pool } from 'mysql2/promise'
 import type { Model } from 'objection'
 import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
 import { type MysqlInbox, mysqlInbox } from 'tix-webhooks/mysql'
-import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
-import { loadLibrary } from './library-files.js'
+import type { DataSource, EntityManager } from 'typeorm'
+import { inSavepoint, KNEX, KYSELY, loadLibrary, OBJECTION, SEQUELIZE, TYPEORM } from './library-files.js'
 import { createMariadb, createMysql2 } from './mysql-clients.js'
 
 /** What a library is used by: the declarations of its file in examples/libraries, or the same without a file. */
@@ -52,29 +52,6 @@ export function insertOrder(id: string): string {
   return `INSERT INTO orders VALUES ('${id}')`
 }
 
-async function byHand(
-  work: () => Promise<unknown>,
-  commit: () => Promise<unknown>,
-  rollBack: () => Promise<unknown>,
-) {
-  try {
-    await work()
-  } catch (error) {
-    await rollBack()
-    throw error
-  }
-  await commit()
-}
-
-async function inSavepoint(run: (statement: string) => Promise<unknown>, work: () => Promise<unknown>) {
-  await run('SAVEPOINT mine')
-  await byHand(
-    work,
-    () => run('RELEASE SAVEPOINT mine'),
-    () => run('ROLLBACK TO SAVEPOINT mine'),
-  )
-}
-
 /** For a library whose transactions within a transaction are statements alone. */
 function statements<Tx, Names>(
   run: MysqlLibrary<Tx, Names>['run'],
@@ -101,7 +78,6 @@ interface Knexes {
 }
 
 const knexes = {
-  close: ({ knex }: Knexes) => knex.destroy(),
   run: async (trx: Knex.Transaction, statement: string) => trx.raw(statement),
   leaveOpen: (trx: Knex.Transaction) => trx.transaction(),
   outside: ({ knex }: Knexes) => knex,
@@ -165,83 +141,32 @@ export const MYSQL_LIBRARIES: readonly MysqlLibrary[] = [
     close: ({ pool }) => new Promise<void>((resolve) => void pool.end(() => resolve())),
     ...statements((tx, statement) => tx.executeQuery(CompiledQuery.raw(statement))),
     outside: ({ db }) => db,
-    prepare(tx, id) {
-      const late = tx.insertInto('orders').values({ id })
-      return () => late.execute()
-    },
+    ...KYSELY,
     afterDeadlock: 'committed',
   }),
   library<Knex.Transaction, Knexes>({
     name: 'Knex',
     ...knexes,
-    prepare(trx, id) {
-      const late = trx('orders').insert({ id })
-      return async () => late
-    },
-    nested: {
-      transaction: (trx, work) => trx.transaction(work),
-      'transaction by hand': async (trx, work) => {
-        const inner = await trx.transaction()
-        await byHand(
-          () => work(inner),
-          async () => inner.commit(),
-          async () => inner.rollback(),
-        )
-      },
-    },
+    ...KNEX,
     unseen: ['transaction by hand'],
   }),
   library<Knex.Transaction, Knexes & { Order: typeof Model }>({
     name: 'Objection',
     ...knexes,
-    prepare(trx, id, { Order }) {
-      const late = Order.query(trx).insert({ id } as never)
-      return async () => late
-    },
-    nested: {
-      'Model.transaction': (trx, work, { Order }) =>
-        Order.transaction(trx, (inner) => work(inner as Knex.Transaction)),
-    },
+    ...OBJECTION,
   }),
   library<EntityManager, { dataSource: DataSource }>({
     name: 'TypeORM',
-    close: ({ dataSource }) => dataSource.destroy(),
     run: (manager, statement) => manager.query(statement),
-    prepare(manager, id) {
-      const orders = manager.getRepository('Order')
-      return () => orders.insert({ id })
-    },
-    nested: {
-      transaction: (manager, work) => manager.transaction(work),
-      'a query runner': async (manager, work) => {
-        const runner = manager.queryRunner as QueryRunner
-        await runner.startTransaction()
-        await byHand(
-          () => work(manager),
-          () => runner.commitTransaction(),
-          () => runner.rollbackTransaction(),
-        )
-      },
-    },
+    ...TYPEORM,
     leaveOpen: async (manager) => manager.queryRunner?.startTransaction(),
     outside: ({ dataSource }) => dataSource.manager,
     afterDeadlock: 'committed',
   }),
   library<SequelizeTransaction, { sequelize: Sequelize }>({
     name: 'Sequelize',
-    close: ({ sequelize }) => sequelize.close(),
     run: (transaction, statement, { sequelize }) => sequelize.query(statement, { transaction }),
-    nested: {
-      transaction: (transaction, work, { sequelize }) => sequelize.transaction({ transaction }, work),
-      'transaction by hand': async (transaction, work, { sequelize }) => {
-        const inner = await sequelize.transaction({ transaction })
-        await byHand(
-          () => work(inner),
-          () => inner.commit(),
-          () => inner.rollback(),
-        )
-      },
-    },
+    ...SEQUELIZE,
     unseen: ['transaction', 'transaction by hand'],
     leaveOpen: (transaction, { sequelize }) => sequelize.transaction({ transaction }),
     outside: ({ sequelize }) => sequelize,

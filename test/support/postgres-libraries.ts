@@ -12,8 +12,8 @@ import type { Sql, TransactionSql } from 'postgres'
 import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
 import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik'
 import type { PostgresInbox } from 'tix-webhooks/postgres'
-import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
-import { loadLibrary } from './library-files.js'
+import type { DataSource, EntityManager } from 'typeorm'
+import { inSavepoint, KNEX, KYSELY, loadLibrary, OBJECTION, SEQUELIZE, TYPEORM } from './library-files.js'
 
 /** The declarations of a file of examples/libraries. */
 export interface Snippet<Tx> {
@@ -39,29 +39,6 @@ const insert = (id: string): string => `INSERT INTO orders VALUES ('${id}')`
 
 function library<Tx, Names extends object>(row: Library<Tx, Names & Snippet<Tx>>): Library {
   return row as unknown as Library
-}
-
-async function byHand(
-  work: () => Promise<unknown>,
-  commit: () => Promise<unknown>,
-  rollBack: () => Promise<unknown>,
-) {
-  try {
-    await work()
-  } catch (error) {
-    await rollBack()
-    throw error
-  }
-  await commit()
-}
-
-async function inSavepoint(run: (text: string) => Promise<unknown>, work: () => Promise<unknown>) {
-  await run('SAVEPOINT mine')
-  await byHand(
-    work,
-    () => run('RELEASE SAVEPOINT mine'),
-    () => run('ROLLBACK TO SAVEPOINT mine'),
-  )
 }
 
 export const LIBRARIES: readonly Library[] = [
@@ -95,10 +72,7 @@ export const LIBRARIES: readonly Library[] = [
     name: 'Kysely',
     close: ({ pool }) => pool.end(),
     write: (tx, id) => tx.executeQuery(CompiledQuery.raw(insert(id))),
-    prepare(tx, id) {
-      const late = tx.insertInto('orders').values({ id })
-      return () => late.execute()
-    },
+    ...KYSELY,
     nested: {
       statements: (tx, work) =>
         inSavepoint(
@@ -109,74 +83,24 @@ export const LIBRARIES: readonly Library[] = [
   }),
   library<Knex.Transaction, { knex: Knex }>({
     name: 'Knex',
-    close: ({ knex }) => knex.destroy(),
     write: async (trx, id) => trx('orders').insert({ id }),
-    prepare(trx, id) {
-      const late = trx('orders').insert({ id })
-      return async () => late
-    },
-    nested: {
-      transaction: (trx, work) => trx.transaction(work),
-      'transaction by hand': async (trx, work) => {
-        const inner = await trx.transaction()
-        await byHand(
-          () => work(inner),
-          async () => inner.commit(),
-          async () => inner.rollback(),
-        )
-      },
-    },
+    ...KNEX,
   }),
   library<Knex.Transaction, { knex: Knex; Order: typeof Model }>({
     name: 'Objection',
-    close: ({ knex }) => knex.destroy(),
     write: async (trx, id, { Order }) => Order.query(trx).insert({ id } as never),
-    prepare(trx, id, { Order }) {
-      const late = Order.query(trx).insert({ id } as never)
-      return async () => late
-    },
-    nested: {
-      'Model.transaction': (trx, work, { Order }) =>
-        Order.transaction(trx, (inner) => work(inner as Knex.Transaction)),
-    },
+    ...OBJECTION,
   }),
   library<EntityManager, { dataSource: DataSource }>({
     name: 'TypeORM',
-    close: ({ dataSource }) => dataSource.destroy(),
     write: (manager, id) => manager.insert('Order', { id }),
-    prepare(manager, id) {
-      const orders = manager.getRepository('Order')
-      return () => orders.insert({ id })
-    },
-    nested: {
-      transaction: (manager, work) => manager.transaction(work),
-      'a query runner': async (manager, work) => {
-        const runner = manager.queryRunner as QueryRunner
-        await runner.startTransaction()
-        await byHand(
-          () => work(manager),
-          () => runner.commitTransaction(),
-          () => runner.rollbackTransaction(),
-        )
-      },
-    },
+    ...TYPEORM,
   }),
   library<SequelizeTransaction, { sequelize: Sequelize }>({
     name: 'Sequelize',
-    close: ({ sequelize }) => sequelize.close(),
     write: (transaction, id, { sequelize }) =>
       sequelize.query('INSERT INTO orders VALUES ($id)', { bind: { id }, transaction }),
-    nested: {
-      transaction: (transaction, work, { sequelize }) => sequelize.transaction({ transaction }, work),
-      'transaction by hand': async (transaction, work, { sequelize }) => {
-        const inner = await sequelize.transaction({ transaction })
-        await byHand(
-          () => work(inner),
-          () => inner.commit(),
-          () => inner.rollback(),
-        )
-      },
-    },
+    ...SEQUELIZE,
   }),
   library<SqlEntityManager, { orm: MikroORM }>({
     name: 'MikroORM',

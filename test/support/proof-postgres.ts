@@ -1,7 +1,21 @@
-import { Pool, type PoolClient, type QueryConfig } from 'pg'
+import { Pool, type QueryConfig } from 'pg'
 import postgres, { type TransactionSql } from 'postgres'
-import { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
-import type { OpenInbox, OpenStore, Pass, Pooled, SqlPlace } from './proof-clients.js'
+import {
+  type PgPool,
+  type PostgresJs,
+  postgresFailures,
+  postgresInbox,
+  postgresStore,
+} from 'tix-webhooks/postgres'
+import type {
+  InboxAccess,
+  OpenInbox,
+  OpenStore,
+  Pass,
+  Pooled,
+  SqlPlace,
+  StoreAccess,
+} from './proof-clients.js'
 
 /**
  * A pool with `connectionTimeoutMillis`, which is unlimited by default: a server that accepts and does not answer would occupy every
@@ -41,30 +55,6 @@ function reservable(sql: postgres.Sql): Pooled {
     close: () => sql.end({ timeout: 0 }),
   }
 }
-
-const insertInto = (place: string): string => `INSERT INTO ${place}.effects VALUES ($1, $2)`
-
-export const POSTGRES = {
-  async pg(place) {
-    const pool = pgPool(place)
-    return {
-      store: postgresStore(pool, { table: `${place.place}.records` }),
-      failures: postgresFailures(pool, { table: `${place.place}.failures` }),
-      effect: (order, attempt) => pool.query(insertInto(place.place), [order, String(attempt)]),
-      ...pooled(pool),
-    }
-  },
-
-  async 'postgres.js'(place) {
-    const sql = postgresJs(place)
-    return {
-      store: postgresStore(sql, { table: `${place.place}.records` }),
-      failures: postgresFailures(sql, { table: `${place.place}.failures` }),
-      effect: (order, attempt) => sql.unsafe(insertInto(place.place), [order, String(attempt)]),
-      ...reservable(sql),
-    }
-  },
-} satisfies Record<string, OpenStore>
 
 /** A pool whose transactions can be stopped at their COMMIT. */
 function stoppablePool(pool: Pool, pass: Pass) {
@@ -110,29 +100,62 @@ function stoppableSql(sql: postgres.Sql, pass: Pass) {
   })
 }
 
-/** The inboxes; with `pass`, deliveries can be stopped at their COMMIT. */
-export const INBOXES = {
-  async pg(place: SqlPlace, pass?: Pass) {
-    const pool = pgPool(place)
-    const options = { table: `${place.place}.inbox` }
-    const client = pass ? stoppablePool(pool, pass) : pool
-    return {
-      inbox: postgresInbox(client, options),
-      failures: postgresFailures(client, { table: `${place.place}.failures` }),
-      effect: (order, tx) => (tx as PoolClient).query(insertInto(place.place), [order, 'committed']),
-      ...pooled(pool),
-    }
-  },
+const insertInto = (place: string): string => `INSERT INTO ${place}.effects VALUES ($1, $2)`
 
-  async 'postgres.js'(place: SqlPlace, pass?: Pass) {
-    const sql = postgresJs(place)
-    const options = { table: `${place.place}.inbox` }
-    const client = pass ? stoppableSql(sql, pass) : sql
+/** A client: how it is opened, made stoppable and closed, and runs a statement. */
+interface Client<Db extends PgPool | PostgresJs> {
+  open(place: SqlPlace): Db
+  stoppable(db: Db, pass: Pass): PgPool | PostgresJs
+  run(db: Db, sql: string, parameters: string[]): Promise<unknown>
+  pooled(db: Db): Pooled
+}
+
+const PG: Client<Pool> = {
+  open: pgPool,
+  stoppable: stoppablePool,
+  run: (pool, sql, parameters) => pool.query(sql, parameters),
+  pooled,
+}
+
+const POSTGRES_JS: Client<postgres.Sql> = {
+  open: postgresJs,
+  stoppable: stoppableSql,
+  run: (sql, text, parameters) => sql.unsafe(text, parameters),
+  pooled: reservable,
+}
+
+function openStore<Db extends PgPool | PostgresJs>({ open, run, pooled }: Client<Db>) {
+  return async (place: SqlPlace): Promise<StoreAccess> => {
+    const db = open(place)
     return {
-      inbox: postgresInbox(client, options),
-      failures: postgresFailures(client, { table: `${place.place}.failures` }),
-      effect: (order, tx) => (tx as TransactionSql).unsafe(insertInto(place.place), [order, 'committed']),
-      ...reservable(sql),
+      store: postgresStore(db, { table: `${place.place}.records` }),
+      failures: postgresFailures(db, { table: `${place.place}.failures` }),
+      effect: (order, attempt) => run(db, insertInto(place.place), [order, String(attempt)]),
+      ...pooled(db),
     }
-  },
+  }
+}
+
+/** With `pass`, deliveries can be stopped at their COMMIT. */
+function openInbox<Db extends PgPool | PostgresJs>({ open, stoppable, run, pooled }: Client<Db>) {
+  return async (place: SqlPlace, pass?: Pass): Promise<InboxAccess> => {
+    const db = open(place)
+    const used = pass ? stoppable(db, pass) : db
+    return {
+      inbox: postgresInbox(used, { table: `${place.place}.inbox` }),
+      failures: postgresFailures(used, { table: `${place.place}.failures` }),
+      effect: (order, tx) => run(tx as Db, insertInto(place.place), [order, 'committed']),
+      ...pooled(db),
+    }
+  }
+}
+
+export const POSTGRES = {
+  pg: openStore(PG),
+  'postgres.js': openStore(POSTGRES_JS),
+} satisfies Record<string, OpenStore>
+
+export const INBOXES = {
+  pg: openInbox(PG),
+  'postgres.js': openInbox(POSTGRES_JS),
 } satisfies Record<string, OpenInbox>

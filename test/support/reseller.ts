@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { Pool } from 'pg'
 import { vi } from 'vitest'
-import { bundle } from './bundle.js'
+import { bundle, KEEPS_CONNECTIONS } from './bundle.js'
 import { snippetsFolder } from './compile.js'
 import { freePort } from './free-port.js'
 import { postgresUrl } from './on-servers.js'
@@ -31,19 +31,10 @@ export interface Instance {
   readonly crashes: readonly string[]
 }
 
-/** A pool closes idle connections after ten seconds, and a process would then end without `pool.end()` too: here it keeps them. */
-const BEFORE = `
-  import { Pool } from 'pg'
-  const { connect } = Pool.prototype
-  Pool.prototype.connect = function (...args) {
-    this.options.idleTimeoutMillis = 0
-    return connect.apply(this, args)
-  }`
-
 /** Bundles the example and creates its tables. */
 export async function openReseller(env: Readonly<Record<string, string>>): Promise<Reseller> {
   const { write, remove } = snippetsFolder()
-  const before = write('before', BEFORE)
+  const before = write('before', KEEPS_CONNECTIONS)
   const outdir = dirname(before)
   const programs = ['migrate', 'service'].map((name) => join(ROOT, `examples/reseller/${name}.ts`))
   await bundle(outdir, [before, ...programs], { entryNames: '[name]' })

@@ -47,6 +47,6 @@ export function delayed<Target extends object>(target: Target): Target {
 }
 
 /** A few turns of the event loop, so that calls overtake one another. */
-export function someTurns(): Promise<void> {
+function someTurns(): Promise<void> {
   return turns(1 + Math.floor(Math.random() * 3))
 }

@@ -1,110 +1,66 @@
 import {
-  type AnyEvent,
   createReceiver,
+  type Envelope,
+  EVENT_KINDS,
+  type EventCancelledEvent,
+  type EventKind,
   type EventLifecycleEvent,
+  type EventOf,
+  type EventRescheduledEvent,
   type HandlerContext,
-  type IdempotencyStore,
-  type JsonObject,
+  type Handlers,
   memoryStore,
   type OrderCreatedEvent,
   type Receiver,
-  type Secrets,
+  type StandardSchemaV1,
   unchecked,
   type WebhookOptions,
 } from 'tix-webhooks'
+import * as v from 'valibot'
 import { describe, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
 
 interface Refund {
   readonly refund_id: string
 }
 
 const refunds = { 'order.refunded': unchecked<Refund>() }
+const secret = 's'
+
+declare const cond: boolean
 
 describe('a handler', () => {
-  test('gets the event of its kind', () => {
+  test('gets the event of its kind, or the union of its group', () => {
     createReceiver({
-      secret: 's',
-      on: { 'order.created': (event) => expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>() },
-    })
-  })
-
-  test('of a group gets the union of its kinds', () => {
-    createReceiver({
-      secret: 's',
+      secret,
       on: {
-        'event.*': (event) => {
-          expectTypeOf(event).toEqualTypeOf<EventLifecycleEvent>()
-          expectTypeOf(event.type).toEqualTypeOf<
-            'event.published' | 'event.cancelled' | 'event.rescheduled'
-          >()
-          expectTypeOf(event.data).toEqualTypeOf<JsonObject>()
-        },
+        'order.created': (event) => expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>(),
         'order.*': (event) => expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>(),
+        'event.*': async (event) => expectTypeOf(event).toEqualTypeOf<EventLifecycleEvent>(),
       },
     })
   })
 
-  test('of last resort gets any event', () => {
+  test('takes only what its kind has', () => {
+    const onRefund = (_event: { data: Refund }): void => {}
     createReceiver({
-      secret: 's',
-      on: {},
-      onUnhandled: (event) => expectTypeOf(event).toEqualTypeOf<AnyEvent>(),
-    })
-  })
-
-  test('may be synchronous, asynchronous, and take less than it is given', () => {
-    createReceiver({ secret: 's', on: { 'order.created': () => 1, 'event.*': async () => undefined } })
-  })
-
-  test('cannot read a field that its event has not', () => {
-    createReceiver({
-      secret: 's',
+      secret,
       on: {
         // @ts-expect-error no such field
         'order.created': (event) => event.data.ordr,
         // @ts-expect-error an order's field on an event of the event.* family: there it may be any JSON
         'event.published': (event) => event.data.order.id,
-      },
-    })
-  })
-
-  test('cannot be made for data that its kind has not', () => {
-    const onRefund = (_event: { data: Refund }): void => {}
-    createReceiver({
-      secret: 's',
-      on: {
         // @ts-expect-error an order is not a refund
-        'order.created': onRefund,
-      },
-    })
-  })
-
-  test('is a function', () => {
-    createReceiver({
-      secret: 's',
-      on: {
+        'order.*': onRefund,
         // @ts-expect-error not a function
-        'order.created': 'issueTickets',
-      },
-    })
-  })
-})
-
-describe('a key of `on`', () => {
-  test('that is no kind is an error', () => {
-    createReceiver({
-      secret: 's',
-      on: {
-        'order.created': () => {},
-        // @ts-expect-error a typo
-        'order.creatd': () => {},
+        'event.*': 'issueTickets',
       },
     })
   })
 
-  test('that is no kind is an error beside schemas too: `on` infers nothing', () => {
+  test('has a key that is a kind, or a group of one', () => {
     createReceiver({
-      secret: 's',
+      secret,
       schemas: refunds,
       on: {
         'order.refunded': () => {},
@@ -112,40 +68,23 @@ describe('a key of `on`', () => {
         'order.refundd': () => {},
       },
     })
-    createReceiver({
-      secret: 's',
-      schemas: {},
-      // @ts-expect-error a kind without a schema
-      on: { 'order.refunded': () => {} },
-    })
-  })
-
-  test('that is no group of a known kind is an error', () => {
-    createReceiver({
-      secret: 's',
-      // @ts-expect-error there is no '*'
-      on: { '*': () => {} },
-    })
-    createReceiver({
-      secret: 's',
-      // @ts-expect-error no kind begins with that
-      on: { 'venue.*': () => {} },
-    })
-    createReceiver({
-      secret: 's',
-      // @ts-expect-error a kind is not a group
-      on: { 'order.created.*': () => {} },
-    })
+    // @ts-expect-error a kind without a schema
+    createReceiver({ secret, schemas: {}, on: { 'order.refunded': () => {} } })
+    // @ts-expect-error there is no '*'
+    createReceiver({ secret, on: { '*': () => {} } })
+    // @ts-expect-error no kind begins with that
+    createReceiver({ secret, on: { 'venue.*': () => {} } })
+    // @ts-expect-error a kind is not a group
+    createReceiver({ secret, on: { 'order.created.*': () => {} } })
   })
 })
 
 describe('the context', () => {
   test('says what is known of the delivery', () => {
     createReceiver<URL>({
-      secret: 's',
+      secret,
       on: {
         'order.created': (_event, ctx) => {
-          expectTypeOf(ctx).toEqualTypeOf<HandlerContext<URL, undefined, undefined>>()
           expectTypeOf(ctx).toEqualTypeOf<{
             readonly request: URL
             readonly account: undefined
@@ -165,12 +104,18 @@ describe('the context', () => {
     })
   })
 
-  test('has the request that the receiver is given', () => {
+  test('has the request that the receiver is given, in every function', () => {
     const receiver = createReceiver<URL>({
       secret: (request) => request.searchParams.getAll('secret'),
-      key: (_event, { request }) => request.pathname,
-      on: { 'event.*': (_event, ctx) => expectTypeOf(ctx.request).toEqualTypeOf<URL>() },
-      onUnhandled: (_event, ctx) => expectTypeOf(ctx.request).toEqualTypeOf<URL>(),
+      key: (event, { request }) => {
+        expectTypeOf(event).not.toBeAny()
+        return request.pathname
+      },
+      on: {},
+      onUnhandled: (event, ctx) => {
+        expectTypeOf(event).not.toBeAny()
+        expectTypeOf(ctx.request).toEqualTypeOf<URL>()
+      },
       onError: (error, ctx) => {
         expectTypeOf(error).toBeUnknown()
         expectTypeOf(ctx.request).toEqualTypeOf<URL>()
@@ -179,12 +124,87 @@ describe('the context', () => {
     expectTypeOf(receiver).toEqualTypeOf<Receiver<URL>>()
     // @ts-expect-error a string is not a URL
     receiver.receive({ header: '', body: new Uint8Array(), request: 'https://example.com' })
+    const on: Handlers = { 'order.created': (_event, ctx) => expectTypeOf(ctx.request).toBeUnknown() }
+    createReceiver({ secret, on })
+  })
+})
+
+describe('a schema', () => {
+  const published = z.object({ at: z.string().transform((text) => new Date(text)) })
+  const refunded = v.object({ cents: v.pipe(v.string(), v.transform(Number)) })
+
+  test('of zod or valibot types the data of its kind and its groups with its output, and of no other', () => {
+    createReceiver({
+      secret,
+      schemas: { 'order.refunded': refunded, 'event.published': published },
+      on: {
+        'event.published': (event) => expectTypeOf(event.data).toEqualTypeOf<{ at: Date }>(),
+        'event.cancelled': (event) => expectTypeOf(event).toEqualTypeOf<EventCancelledEvent>(),
+        'order.*': (event) =>
+          expectTypeOf(event).toEqualTypeOf<
+            OrderCreatedEvent | Envelope<'order.refunded', { cents: number }>
+          >(),
+        'event.*': (event) =>
+          expectTypeOf(event).toEqualTypeOf<
+            Envelope<'event.published', { at: Date }> | EventCancelledEvent | EventRescheduledEvent
+          >(),
+      },
+      onUnhandled: (event) => {
+        expectTypeOf<Extract<typeof event, { readonly type: 'order.refunded' }>['data']>().toEqualTypeOf<{
+          cents: number
+        }>()
+      },
+    })
   })
 
-  test('has an unknown request where none was named', () => {
+  test('types EventOf', () => {
+    expectTypeOf<EventOf<'order.refunded', typeof refunds>>().toEqualTypeOf<
+      Envelope<'order.refunded', Refund>
+    >()
+    expectTypeOf<EventOf<'order.created', typeof refunds>>().toEqualTypeOf<OrderCreatedEvent>()
+    // @ts-expect-error no such kind
+    type _Typo = EventOf<'order.refundd', typeof refunds>
+  })
+
+  test('adds groups, the narrow and the wide', () => {
     createReceiver({
-      secret: 's',
-      on: { 'order.created': (_event, ctx) => expectTypeOf(ctx.request).toBeUnknown() },
+      secret,
+      schemas: { 'order.ticket.scanned': unchecked<1>(), 'order.ticket.moved': unchecked<2>() },
+      on: {
+        'order.ticket.*': (event) => expectTypeOf(event.data).toEqualTypeOf<1 | 2>(),
+        'order.*': (event) =>
+          expectTypeOf(event.type).toEqualTypeOf<
+            'order.created' | 'order.ticket.scanned' | 'order.ticket.moved'
+          >(),
+      },
+    })
+  })
+
+  test('may be typed by an interface, or spread by a condition', () => {
+    interface Schemas {
+      'order.refunded': StandardSchemaV1<unknown, Refund>
+    }
+    const schemas: Schemas = { 'order.refunded': unchecked() }
+    createReceiver({
+      secret,
+      schemas,
+      on: { 'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<Refund>() },
+    })
+    createReceiver({
+      secret,
+      schemas: { ...(cond ? refunds : {}) },
+      on: { 'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<Refund>() },
+    })
+  })
+
+  test('is a Standard Schema, and lets no handler take what it does not give', () => {
+    // @ts-expect-error a validating function is not a schema
+    createReceiver({ secret, schemas: { 'order.refunded': (value: unknown) => value }, on: {} })
+    createReceiver({
+      secret,
+      schemas: { 'event.published': published },
+      // @ts-expect-error the output is a Date
+      on: { 'event.published': (event: { data: { at: string } }) => event.data.at },
     })
   })
 })
@@ -194,22 +214,35 @@ describe('the options', () => {
     createReceiver({ secret: process.env.TIX_SIGNING_SECRET, on: {} })
     createReceiver({ secret: [process.env.NEW ?? '', new Uint8Array(32)], on: {} })
     createReceiver({ secret: async () => process.env.TIX_SIGNING_SECRET, on: {} })
-    expectTypeOf<undefined>().toExtend<Secrets>()
     // @ts-expect-error a number is not a secret
     createReceiver({ secret: 1, on: {} })
-  })
-
-  test('have no name that is not there', () => {
     // @ts-expect-error a typo
-    createReceiver({ secret: 's', on: {}, toleranceSecond: 300 })
-    // @ts-expect-error an option of versions before 1.0
-    createReceiver({ secret: 's', on: {}, storeFailure: 'reject' })
+    createReceiver({ secret, on: {}, toleranceSecond: 300 })
   })
 
-  test('can be made beside the call', () => {
-    const options: WebhookOptions = { secret: 's', on: { 'order.created': () => {} } }
-    createReceiver(options)
-    const store: IdempotencyStore = memoryStore()
-    createReceiver({ secret: 's', on: {}, store, namespace: 'orders' })
+  test('that are undefined count as absent', () => {
+    createReceiver({
+      secret,
+      store: cond ? memoryStore({ maxKeys: undefined, now: undefined }) : undefined,
+      namespace: cond ? 'orders' : undefined,
+      inbox: undefined,
+      schemas: undefined,
+      onUnhandled: undefined,
+      on: { 'order.created': cond ? () => {} : undefined },
+      now: undefined,
+      signature: { header: undefined, algorithm: undefined },
+    })
+  })
+
+  test('can be made beside the call, and by generic code', () => {
+    const options: WebhookOptions<Request> = { secret, on: { 'order.created': () => {} } }
+    createReceiver({ ...options, toleranceSeconds: cond ? 5 : undefined })
+    const on: Handlers = {}
+    function set<K extends EventKind>(kind: K, handler: NonNullable<Handlers[K]>): void {
+      on[kind] = handler
+    }
+    set('order.created', (event) => event.data.order.id)
+    for (const kind of EVENT_KINDS) on[kind] = (event: { type: string }) => console.info(event.type)
+    expectTypeOf<HandlerContext>().not.toBeAny()
   })
 })

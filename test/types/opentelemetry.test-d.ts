@@ -1,136 +1,93 @@
-import type { IncomingMessage } from 'node:http'
 import type { Request as ExpressRequest } from 'express'
 import type { FastifyRequest } from 'fastify'
 import type { Context, Env } from 'hono'
-import type { PoolClient } from 'pg'
 import {
-  type AnyEvent,
-  createReceiver,
-  type EventLifecycleEvent,
+  type Account,
   type Inbox,
   type OrderCreatedEvent,
   unchecked,
   type WebhookOptions,
 } from 'tix-webhooks'
-import * as express from 'tix-webhooks/express'
-import * as fastify from 'tix-webhooks/fastify'
-import * as fetching from 'tix-webhooks/fetch'
-import * as hono from 'tix-webhooks/hono'
-import * as node from 'tix-webhooks/node'
+import { tixWebhooks as onExpress } from 'tix-webhooks/express'
+import { tixWebhooks as onFastify } from 'tix-webhooks/fastify'
+import { tixWebhooks as onFetch } from 'tix-webhooks/fetch'
+import { type HonoWebhooks, tixWebhooks as onHono } from 'tix-webhooks/hono'
 import { instrument } from 'tix-webhooks/opentelemetry'
 import { describe, expectTypeOf, test } from 'vitest'
 
-interface Refund {
-  readonly cents: number
+interface Tx {
+  query(text: string): void
 }
-
-const schemas = { 'order.refunded': unchecked<Refund>(), 'event.moved': unchecked<{ to: string }>() }
-
+interface Shop extends Account {
+  readonly mail: string | null
+}
 interface AppEnv {
   Bindings: { readonly SECRET: string }
 }
 
-declare const inbox: Inbox<PoolClient>
+const schemas = { 'order.refunded': unchecked<{ cents: number }>() }
 
-describe('the options of an adapter, instrumented in place', () => {
-  test('keep the event of each kind, of a group and of the rest', () => {
-    express.tixWebhooks(
-      instrument({
-        secret: 's',
-        on: {
-          'order.created': async (event) => expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>(),
-          'event.*': (event) => expectTypeOf(event).toEqualTypeOf<EventLifecycleEvent>(),
-        },
-        onUnhandled: (event) => expectTypeOf(event).toEqualTypeOf<AnyEvent>(),
-      }),
-    )
-  })
+declare const inbox: Inbox<Tx>
+declare function shopOf(id: string): Promise<Shop | null>
 
-  test('keep the data that a schema types, and the kinds that it adds to a group', () => {
-    fastify.tixWebhooks(
+describe('options that are instrumented in place keep', () => {
+  test('the event of each kind, the transaction, the account and the parameters of the route', () => {
+    onExpress(
       instrument({
-        secret: 's',
-        schemas,
-        on: {
-          'order.refunded': (event, ctx) => {
-            expectTypeOf(event.data).toEqualTypeOf<Refund>()
-            expectTypeOf(ctx.request).toEqualTypeOf<FastifyRequest>()
-          },
-          'event.*': (event) => {
-            if (event.type === 'event.moved') expectTypeOf(event.data).toEqualTypeOf<{ to: string }>()
-          },
-        },
-      }),
-    )
-  })
-
-  test('keep the transaction of the inbox', () => {
-    express.tixWebhooks(
-      instrument({
-        secret: 's',
+        account: (request: ExpressRequest<{ account: string }>) => shopOf(request.params.account),
         inbox,
         namespace: 'orders',
-        on: { 'order.created': (_event, { tx }) => expectTypeOf(tx).toEqualTypeOf<PoolClient>() },
-      }),
-    )
-    createReceiver(
-      instrument({
-        secret: 's',
-        on: { 'order.created': (_event, { tx }) => expectTypeOf(tx).toEqualTypeOf<undefined>() },
-      }),
-    )
-  })
-
-  test('keep the request of the framework', () => {
-    const on = {}
-    express.tixWebhooks(
-      instrument({
-        secret: (request) => {
-          expectTypeOf(request).toEqualTypeOf<ExpressRequest>()
-          return 's'
+        schemas,
+        on: {
+          'order.created': (event) => expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>(),
+          'order.refunded': (event, ctx) => {
+            expectTypeOf(event.data).toEqualTypeOf<{ cents: number }>()
+            expectTypeOf(ctx.tx).toEqualTypeOf<Tx>()
+            expectTypeOf(ctx.account).toEqualTypeOf<Shop>()
+            expectTypeOf(ctx.request).toEqualTypeOf<ExpressRequest<{ account: string }>>()
+          },
         },
-        on: { 'order.created': (_, ctx) => expectTypeOf(ctx.request).toEqualTypeOf<ExpressRequest>() },
-        onError: (_, ctx) => expectTypeOf(ctx.request).toEqualTypeOf<ExpressRequest>(),
       }),
     )
-    fetching.tixWebhooks(
-      instrument({
-        secret: 's',
-        on: { 'order.created': (_, ctx) => expectTypeOf(ctx.request).toEqualTypeOf<Request>() },
-      }),
-    )
-    node.tixWebhooks(
-      instrument({
-        secret: 's',
-        on: { 'order.created': (_, ctx) => expectTypeOf(ctx.request).toEqualTypeOf<IncomingMessage>() },
-      }),
-    )
-    hono.tixWebhooks(
-      instrument({
-        secret: 's',
-        on: { 'order.created': (_, ctx) => expectTypeOf(ctx.request).toEqualTypeOf<Context<Env>>() },
-      }),
-    )
-    const ofBindings = hono.tixWebhooks(
+    const ofBindings = onHono(
       instrument({
         secret: (c: Context<AppEnv>) => c.env.SECRET,
         schemas,
-        on: {
-          'order.refunded': (event, ctx) => {
-            expectTypeOf(event.data).toEqualTypeOf<Refund>()
-            expectTypeOf(ctx.request).toEqualTypeOf<Context<AppEnv>>()
-          },
-        },
+        on: { 'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<{ cents: number }>() },
       }),
     )
-    expectTypeOf(ofBindings).toEqualTypeOf<hono.HonoWebhooks<AppEnv>>()
-    expectTypeOf(
-      fastify.tixWebhooks(instrument({ secret: 's', on })),
-    ).toEqualTypeOf<fastify.FastifyWebhooks>()
+    expectTypeOf(ofBindings).toEqualTypeOf<HonoWebhooks<AppEnv>>()
   })
 
-  test('refuse what they refuse without it', () => {
-    express.tixWebhooks(
+  test('the plain request of each framework', () => {
+    onExpress(
+      instrument({
+        secret: (request) => request.hostname,
+        on: { 'event.*': (_, ctx) => expectTypeOf(ctx.request).toEqualTypeOf<ExpressRequest>() },
+      }),
+    )
+    onFastify(
+      instrument({
+        secret: (request) => request.hostname,
+        on: { 'event.*': (_, ctx) => expectTypeOf(ctx.request).toEqualTypeOf<FastifyRequest>() },
+      }),
+    )
+    onHono(
+      instrument({
+        secret: 's',
+        on: { 'event.*': (_, ctx) => expectTypeOf(ctx.request).toEqualTypeOf<Context<Env>>() },
+      }),
+    )
+    onFetch(
+      instrument({
+        account: (request) => shopOf(request.url),
+        on: { 'event.*': (_, ctx) => expectTypeOf(ctx.account).toEqualTypeOf<Shop>() },
+      }),
+    )
+  })
+
+  test('their errors', () => {
+    onExpress(
       instrument({
         secret: 's',
         on: {
@@ -144,9 +101,9 @@ describe('the options of an adapter, instrumented in place', () => {
     // @ts-expect-error no provider
     instrument({ secret: 's', on: {} }, { tracerProvider: {} })
   })
-})
 
-test('options that are declared before are instrumented as they are', () => {
-  const options: WebhookOptions<ExpressRequest, PoolClient, typeof schemas> = { secret: 's', on: {} }
-  expectTypeOf(instrument(options)).toEqualTypeOf<typeof options>()
+  test('their type, if they are declared before', () => {
+    const options: WebhookOptions<ExpressRequest, Tx, typeof schemas> = { secret: 's', on: {} }
+    expectTypeOf(instrument(options)).toEqualTypeOf<typeof options>()
+  })
 })

@@ -1,7 +1,6 @@
 import type { Envelope, EventKind, EventOf, OrderCreatedEvent, WebhookEvent } from 'tix-webhooks'
 import {
   createTestClock,
-  type SampleOptions,
   type SignedBody,
   type SignedDelivery,
   sampleEvent,
@@ -22,35 +21,15 @@ describe('a misspelt field is an error', () => {
     sampleEvent('order.created', { data: { tickets: [{ id: 'tik_1' }, { teir: 'x' }] } })
     // @ts-expect-error also when it is signed
     signedDelivery('order.created', { secret, data: { ordr: {} } })
-    // @ts-expect-error one deeper
-    signedDelivery('order.created', { secret, data: { order: { total: 0 } } })
-    // @ts-expect-error in an element of a list
-    signedDelivery('order.created', { secret, data: { tickets: [{ teir: 'x' }] } })
   })
 
-  test('in each of the event.* kinds, at every depth', () => {
-    // @ts-expect-error at the top
-    signedDelivery('event.published', { secret, data: { evnt: {} } })
+  test('in an event of the group event.*', () => {
     // @ts-expect-error one deeper
     signedDelivery('event.published', { secret, data: { event: { name: 'x' } } })
-    // @ts-expect-error at the top
-    signedDelivery('event.cancelled', { secret, data: { evnt: {} } })
-    // @ts-expect-error one deeper
-    signedDelivery('event.cancelled', { secret, data: { event: { name: 'x' } } })
     // @ts-expect-error only a rescheduled event has previous attributes
     signedDelivery('event.cancelled', { secret, data: { previous_attributes: {} } })
-    // @ts-expect-error at the top
-    signedDelivery('event.rescheduled', { secret, data: { evnt: {} } })
     // @ts-expect-error one deeper
     signedDelivery('event.rescheduled', { secret, data: { previous_attributes: { doors: '' } } })
-    // @ts-expect-error a field of an order
-    sampleEvent('event.rescheduled', { data: { order: {} } })
-  })
-
-  test('in options that are made beside the call', () => {
-    // @ts-expect-error one deeper
-    const options: SampleOptions<'order.created'> = { data: { order: { total: 0 } } }
-    sampleEvent('order.created', options)
   })
 })
 
@@ -62,12 +41,6 @@ describe('an override', () => {
     signedDelivery('event.rescheduled', { secret, data: { event: { status: 'sold_out' } } })
   })
 
-  test('may be undefined, and be read only', () => {
-    const id = process.env.ORDER_ID
-    const tickets: readonly { readonly tier: string }[] = []
-    signedDelivery('order.created', { secret, data: { order: { id }, tickets } })
-  })
-
   test('is of the type of its field', () => {
     // @ts-expect-error a string is not an amount
     sampleEvent('order.created', { data: { order: { total_cents: '0' } } })
@@ -75,14 +48,10 @@ describe('an override', () => {
     sampleEvent('order.created', { data: { order: { id: null } } })
     // @ts-expect-error not an array
     sampleEvent('order.created', { data: { tickets: {} } })
-    // @ts-expect-error a ticket is an object
-    sampleEvent('order.created', { data: { tickets: ['tik_1'] } })
     // @ts-expect-error no such status
     sampleEvent('event.published', { data: { event: { status: 'canceled' } } })
     // @ts-expect-error a date is written as a string
     sampleEvent('event.published', { data: { event: { doors_at: new Date() } } })
-    // @ts-expect-error a string is not data
-    sampleEvent('order.created', { data: 'order' })
   })
 })
 
@@ -116,8 +85,6 @@ describe('the options', () => {
     for (const at of [new Date(), 0, '2026-05-17T14:02:11Z']) sampleEvent('order.created', { at, now })
     // @ts-expect-error the clock itself is not a function
     signedDelivery('order.created', { secret, now: createTestClock() })
-    // @ts-expect-error a time is not a clock
-    signedDelivery('order.created', { secret, now: 0 })
     // @ts-expect-error the timestamp is a number
     signedDelivery('order.created', { secret, timestamp: new Date() })
   })
@@ -171,33 +138,12 @@ describe('the event', () => {
     const kind = 'order.created' as EventKind
     expectTypeOf(sampleEvent(kind)).toEqualTypeOf<WebhookEvent>()
     expectTypeOf((await signedDelivery(kind, { secret })).event).toEqualTypeOf<WebhookEvent>()
-    const lifecycle = 'event.published' as 'event.published' | 'event.cancelled'
-    sampleEvent(lifecycle, { data: { event: { title: 'x' } } })
-    // @ts-expect-error a field of neither
-    sampleEvent(lifecycle, { data: { order: {} } })
   })
 
   test('of a kind that is any string has that as its type', async () => {
     const kind = 'order.created' as string
     const { event } = await signedDelivery(kind, { secret, data: { a: 1 } })
     expectTypeOf(event).toEqualTypeOf<Envelope<string, { a: number }>>()
-  })
-
-  test('is not any', async () => {
-    const kind = 'order.created' as string
-    expectTypeOf(sampleEvent('order.created')).not.toBeAny()
-    expectTypeOf(sampleEvent('event.published').data).not.toBeAny()
-    expectTypeOf(sampleEvent('event.published').data.event).not.toBeAny()
-    expectTypeOf(sampleEvent(kind, { data: {} }).data).not.toBeAny()
-    expectTypeOf((await signedDelivery(kind, { secret, data: {} })).event).not.toBeAny()
-    expectTypeOf((await signedDelivery(kind, { secret, exact: true, data: {} })).event.data).not.toBeAny()
-  })
-
-  test('has a kind', () => {
-    // @ts-expect-error no kind
-    sampleEvent()
-    // @ts-expect-error a number is not a kind
-    sampleEvent(1)
   })
 })
 

@@ -7,98 +7,48 @@ import mysql, { type PoolConnection } from 'mysql2/promise'
 import { Pool, type PoolClient } from 'pg'
 import postgres, { type TransactionSql } from 'postgres'
 import { createClient, createCluster } from 'redis'
-import { tixWebhooks } from 'tix-webhooks/express'
-import { tixWebhooks as forFetch } from 'tix-webhooks/fetch'
+import { createReceiver, type Inbox } from 'tix-webhooks'
 import { mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
 import { ddl, type PostgresDriver, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
-import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import { type SqliteTransaction, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { storeCases } from 'tix-webhooks/testing'
 
 declare const betterSqlite: BetterSqlite.Database
+declare const driver: PostgresDriver<{ mine: true }>
 
-export const redisStores = [
+const pool = new Pool()
+const sql = postgres()
+const mysqlPool = mysql.createPool('mysql://localhost/app')
+const mariadbPool = mariadb.createPool('mysql://localhost/app')
+
+export const stores = [
   redisStore(new Redis('redis://localhost'), { replicas: 1 }),
   redisStore(new Cluster(['redis://localhost'])),
   redisStore(createClient({ url: 'redis://localhost' })),
   redisStore(createCluster({ rootNodes: [{ url: 'redis://localhost' }] })),
+  postgresStore(pool, { table: 'app.webhooks' }),
+  postgresStore(sql),
+  mysqlStore(mysqlPool, { table: 'app.webhooks' }),
+  mysqlStore(mariadbPool),
+  sqliteStore(betterSqlite),
+  sqliteStore(new Libsql('app.db')),
 ]
-
-const pool = new Pool()
-const sql = postgres()
-export const postgresStores = [postgresStore(pool, { table: 'app.webhooks' }), postgresStore(sql)]
+export const failures = [mysqlFailures(mysqlPool), mysqlFailures(mariadbPool)]
 export const migrated: Promise<void> = postgresStore(pool).migrate()
 export const tables: string = ddl
+export const ids: readonly string[] = storeCases.map(({ id }) => id)
 
-const mysqlPool = mysql.createPool('mysql://localhost/app')
-const mariadbPool = mariadb.createPool('mysql://localhost/app')
-export const mysqlStores = [mysqlStore(mysqlPool, { table: 'app.webhooks' }), mysqlStore(mariadbPool)]
-export const mysqlFailed = [mysqlFailures(mysqlPool), mysqlFailures(mariadbPool)]
+export const onPg: Inbox<PoolClient> = postgresInbox(pool)
+export const onPostgresJs: Inbox<TransactionSql> = postgresInbox(sql)
+// @ts-expect-error its transaction is that of the other library
+export const onOther: Inbox<TransactionSql> = postgresInbox(pool)
+export const onDriver: Inbox<{ mine: true }> = postgresInbox(driver)
+export const onMysql2: Inbox<PoolConnection> = mysqlInbox(mysqlPool)
+export const onMariadb: Inbox<mariadb.PoolConnection> = mysqlInbox(mariadbPool)
+export const onSqlite: Inbox<SqliteTransaction<BetterSqlite.Database>> = sqliteInbox(betterSqlite)
 
-export const sqliteStores = [sqliteStore(betterSqlite), sqliteStore(new Libsql('app.db'))]
-
-tixWebhooks({
-  secret: 's',
-  inbox: postgresInbox(pool),
-  namespace: 'orders',
-  on: {
-    'order.created': async (event, ctx) => {
-      const tx: PoolClient = ctx.tx
-      await tx.query('INSERT INTO orders VALUES ($1)', [event.data.order.id])
-      // @ts-expect-error it is not the `sql` of the other library
-      await ctx.tx`INSERT INTO orders`
-    },
-  },
-})
-
-tixWebhooks({
-  secret: 's',
-  inbox: mysqlInbox(mysqlPool),
-  namespace: 'orders',
-  on: {
-    'order.created': async (event, ctx) => {
-      const tx: PoolConnection = ctx.tx
-      await tx.execute('INSERT INTO orders VALUES (?)', [event.data.order.id])
-    },
-  },
-})
-
-forFetch({
-  secret: 's',
-  inbox: mysqlInbox(mariadbPool),
-  namespace: 'orders',
-  on: {
-    'order.created': async (event, ctx) => {
-      const tx: mariadb.PoolConnection = ctx.tx
-      await tx.query('INSERT INTO orders VALUES (?)', [event.data.order.id])
-    },
-  },
-})
-
-forFetch({
-  secret: 's',
-  inbox: postgresInbox(sql),
-  namespace: 'orders',
-  on: {
-    'event.*': async (event, ctx) => {
-      const tx: TransactionSql = ctx.tx
-      await tx`INSERT INTO listings VALUES (${event.type})`
-    },
-  },
-  onUnhandled: async (event, ctx) => {
-    await ctx.tx`INSERT INTO others VALUES (${event.type})`
-  },
-})
-
-declare const driver: PostgresDriver<{ mine: true }>
-tixWebhooks({
-  secret: 's',
-  inbox: postgresInbox(driver),
-  namespace: 'orders',
-  on: { 'order.created': (_event, ctx) => ctx.tx.mine },
-})
-
-tixWebhooks({
+createReceiver({
   secret: 's',
   inbox: sqliteInbox(betterSqlite),
   namespace: 'orders',
@@ -112,16 +62,12 @@ tixWebhooks({
   },
 })
 
-tixWebhooks({
+createReceiver({
   secret: 's',
   store: sqliteStore(betterSqlite),
   namespace: 'orders',
   on: {
-    'order.created': (_event, ctx) => {
-      // @ts-expect-error without an inbox there is no transaction
-      ctx.tx.query('')
-    },
+    // @ts-expect-error without an inbox there is no transaction
+    'order.created': (_event, ctx) => ctx.tx.query(''),
   },
 })
-
-export const ids: readonly string[] = storeCases.map(({ id }) => id)

@@ -724,8 +724,8 @@ const CLIENTS: readonly Fault<ModelStore>[] = [
     mayPurge: (record, now) => record.phase === 'running' && isOver(record, now),
   })),
   fault('reads what is over, then purges it', 'race-purge', ({ records, mayPurge, now }) => ({
-    async purge() {
-      const old = [...records].filter(([, record]) => mayPurge(record, now()))
+    async purge({ limit = Infinity } = {}) {
+      const old = [...records].filter(([, record]) => mayPurge(record, now())).slice(0, limit)
       await turns(1)
       for (const [key] of old) records.delete(key)
       return old.length

@@ -55,8 +55,8 @@ export function modelStore(backend: ModelBackend, patch: Patch<ModelStore> = () 
     renew: (lease, leaseMs) => answer<boolean>({ do: 'renew', ...lease, leaseMs }),
     complete: (lease, retainMs) => answer<boolean>({ do: 'complete', ...lease, retainMs }),
     release: (lease) => answer<boolean>({ do: 'release', ...lease }),
-    async purge() {
-      const old = [...records].filter(([, record]) => store.mayPurge(record, store.now()))
+    async purge({ limit = Infinity } = {}) {
+      const old = [...records].filter(([, record]) => store.mayPurge(record, store.now())).slice(0, limit)
       for (const [key] of old) records.delete(key)
       return old.length
     },
