@@ -29,4 +29,4 @@ export type {
   Venue,
 } from './service/sandbox-account.js'
 export type { EndpointChanges, NewEndpoint, Subscription } from './service/subscriptions.js'
-export type { Triggered, TriggerOptions } from './service/trigger.js'
+export type { Triggered, TriggerOptions } from './service/trigger/trigger.js'

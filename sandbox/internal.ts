@@ -12,8 +12,8 @@ export type { Send, SendResult } from './engine/network/send.js'
 export { piecesOf } from './engine/network/transport.js'
 export { DELIVERY_STATUSES } from './engine/record/records.js'
 export { retrySchedule } from './engine/schedule.js'
-export { attemptJson } from './http/control/delivery-json.js'
-export { requestJson } from './http/control/request-json.js'
+export { attemptJson } from './http/control/json/delivery-json.js'
+export { requestJson } from './http/control/json/request-json.js'
 export type {
   AdvancedClock,
   AnswerView,
@@ -40,8 +40,8 @@ export { readOwnFile, replaceOwnFile } from './lib/own-file.js'
 export { VERSION } from './lib/version.js'
 export { ASSUMPTIONS } from './service/assumptions.js'
 export { MAX_SEED, MAX_TIMEOUT_SECONDS } from './service/options.js'
-export { withChanges } from './service/payload-changes.js'
-export { IN_FLIGHT, isDebatable } from './service/scenario-verdicts.js'
+export { withChanges } from './service/trigger/payload-changes.js'
+export { IN_FLIGHT, isDebatable } from './service/trigger/scenario-verdicts.js'
 export { isCalendarDay } from './time/calendar.js'
 export { durationMs } from './time/duration.js'
 

@@ -16,7 +16,6 @@ import {
   type SandboxFaults,
 } from './service/controls.js'
 import { type Filled, type Fixtures, fill } from './service/fill.js'
-import { firstAnswers } from './service/first-answers.js'
 import type { SandboxOptions } from './service/options.js'
 import type { SandboxAccount } from './service/sandbox-account.js'
 import { CLOSED, Service } from './service/service.js'
@@ -25,7 +24,8 @@ import { restore, snapshotOf } from './service/state/snapshot.js'
 import { readStateFile, StateFile, unusable } from './service/state/state-file.js'
 import { lockState, type StateLock } from './service/state/state-lock.js'
 import type { NewEndpoint } from './service/subscriptions.js'
-import { TRIGGER_OPTIONS, type Triggered, type TriggerOptions, trigger } from './service/trigger.js'
+import { firstAnswers } from './service/trigger/first-answers.js'
+import { TRIGGER_OPTIONS, type Triggered, type TriggerOptions, trigger } from './service/trigger/trigger.js'
 
 /** The ticketing service, on your machine. */
 export interface Sandbox {

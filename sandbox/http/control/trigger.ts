@@ -1,14 +1,14 @@
 import { SCENARIOS } from 'tix-webhooks/testing'
 import * as z from 'zod'
 import { fill } from '../../service/fill.js'
-import { firstAnswers } from '../../service/first-answers.js'
 import { CLOSED } from '../../service/service.js'
-import { trigger } from '../../service/trigger.js'
+import { firstAnswers } from '../../service/trigger/first-answers.js'
+import { trigger } from '../../service/trigger/trigger.js'
 import { readJson } from '../body.js'
 import type { App } from '../context.js'
 import { HttpError } from '../errors.js'
-import { attemptJson } from './delivery-json.js'
 import { readBody } from './input.js'
+import { attemptJson } from './json/delivery-json.js'
 import type { ControlParts } from './parts.js'
 
 const anything = z.record(z.string(), z.unknown())

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { trigger } from '../../../service/trigger.js'
+import { trigger } from '../../../service/trigger/trigger.js'
 import { apiFixture } from '../../support/api-fixture.js'
 import { BASE_URL, httpSandbox, LIVE_KEY, NOW } from '../../support/http-sandbox.js'
 

@@ -1,8 +1,8 @@
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import { createSandbox } from 'tix-webhooks-sandbox'
 import { expect, onTestFinished, test } from 'vitest'
-import { SECRET } from '../../../test/support/deliveries.js'
-import { httpSandbox } from '../support/http-sandbox.js'
+import { SECRET } from '../../../../test/support/deliveries.js'
+import { httpSandbox } from '../../support/http-sandbox.js'
 
 /** An event as an editor may save it: with blanks, an unknown field, another offset, and a line break at its end. */
 const CAPTURED =

@@ -1,8 +1,8 @@
-import { signedHeaders } from '../../engine/attempts.js'
-import type { Attempt, Delivery } from '../../engine/record/records.js'
-import type { Service } from '../../service/service.js'
-import { HttpError } from '../errors.js'
-import type { CurlView } from './views.js'
+import { signedHeaders } from '../../../engine/attempts.js'
+import type { Attempt, Delivery } from '../../../engine/record/records.js'
+import type { Service } from '../../../service/service.js'
+import { HttpError } from '../../errors.js'
+import type { CurlView } from '../views.js'
 
 /** A shell passes no argument that is longer than 128 KiB. */
 const MAX_ARGUMENT = 100 * 1024

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { withChanges } from '../../service/payload-changes.js'
+import { withChanges } from '../../../service/trigger/payload-changes.js'
 
 const order = () => ({
   type: 'order.created',

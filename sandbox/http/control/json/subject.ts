@@ -1,4 +1,4 @@
-import type { Message } from '../../engine/record/records.js'
+import type { Message } from '../../../engine/record/records.js'
 
 const MAX_LENGTH = 120
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Refusal } from '../domain/refusal.js'
+import { Refusal } from '../../domain/refusal.js'
 
 /** The fields of an envelope that a receiver relies on. */
 const envelope = z.looseObject({

@@ -1,10 +1,10 @@
-import { utcText } from '../../domain/events/moments.js'
-import type { Engine } from '../../engine/engine.js'
-import type { Attempt, AttemptResponse, Delivery } from '../../engine/record/records.js'
-import { firstWords } from '../../lib/first-words.js'
-import { isParked } from '../../lib/outcome-of.js'
+import { utcText } from '../../../domain/events/moments.js'
+import type { Engine } from '../../../engine/engine.js'
+import type { Attempt, AttemptResponse, Delivery } from '../../../engine/record/records.js'
+import { firstWords } from '../../../lib/first-words.js'
+import { isParked } from '../../../lib/outcome-of.js'
+import type { AttemptView, BriefView, DeliveryView } from '../views.js'
 import { subjectOf } from './subject.js'
-import type { AttemptView, BriefView, DeliveryView } from './views.js'
 
 /** A delivery, as the control API shows it. */
 export function deliveryJson(delivery: Delivery, engine: Engine): DeliveryView {

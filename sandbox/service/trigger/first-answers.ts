@@ -1,4 +1,4 @@
-import type { Service } from './service.js'
+import type { Service } from '../service.js'
 import type { Triggered } from './trigger.js'
 
 /**

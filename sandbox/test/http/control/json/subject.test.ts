@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { subjectOf } from '../../../http/control/subject.js'
+import { subjectOf } from '../../../../http/control/json/subject.js'
 
 const order = { id: 'ord_1', total_cents: 5400, buyer_email: 'buyer8@example.com' }
 

@@ -1,15 +1,15 @@
 import { makeScenario, type ScenarioName, sampleEvent } from 'tix-webhooks/testing'
-import type { Account } from '../domain/account.js'
-import type { Mode } from '../domain/mode.js'
-import { Refusal } from '../domain/refusal.js'
-import type { WebhookKind } from '../domain/resources.js'
-import type { Attempt, Delivery, Message } from '../engine/record/records.js'
-import { isWholeWithin } from '../lib/numbers.js'
+import type { Account } from '../../domain/account.js'
+import type { Mode } from '../../domain/mode.js'
+import { Refusal } from '../../domain/refusal.js'
+import type { WebhookKind } from '../../domain/resources.js'
+import type { Attempt, Delivery, Message } from '../../engine/record/records.js'
+import { isWholeWithin } from '../../lib/numbers.js'
+import { CLOSED, type Emission, type Service } from '../service.js'
 import { readCaptured } from './captured-event.js'
 import { checkDepth } from './check-depth.js'
 import { withChanges } from './payload-changes.js'
 import { passes } from './scenario-verdicts.js'
-import { CLOSED, type Emission, type Service } from './service.js'
 
 /** How the webhooks of a trigger differ from a usual one. */
 export interface TriggerOptions {

@@ -1,4 +1,4 @@
-import { Refusal } from '../domain/refusal.js'
+import { Refusal } from '../../domain/refusal.js'
 
 type Parent = Record<string, unknown>
 

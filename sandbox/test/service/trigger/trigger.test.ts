@@ -1,7 +1,7 @@
 import { SCENARIOS } from 'tix-webhooks/testing'
 import { createSandbox, type Sandbox, type TriggerOptions } from 'tix-webhooks-sandbox'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { SECRET } from '../../../test/support/deliveries.js'
+import { SECRET } from '../../../../test/support/deliveries.js'
 
 let sandbox: Sandbox
 let received: { type: string; data: Record<string, never> }[]

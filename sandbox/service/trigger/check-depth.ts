@@ -1,4 +1,4 @@
-import { Refusal } from '../domain/refusal.js'
+import { Refusal } from '../../domain/refusal.js'
 
 /** The functions that copy and write JSON are recursive: at a few thousand levels they would overflow the stack. */
 const MAX_DEPTH = 1000

@@ -1,6 +1,6 @@
 import { SCENARIOS, type ScenarioInfo } from 'tix-webhooks/testing'
-import type { Attempt, AttemptResponse, Message } from '../engine/record/records.js'
-import { isHandled } from '../lib/outcome-of.js'
+import type { Attempt, AttemptResponse, Message } from '../../engine/record/records.js'
+import { isHandled } from '../../lib/outcome-of.js'
 
 /** The answer that a delivery of a scenario expects. */
 export interface ExpectedAnswer {
