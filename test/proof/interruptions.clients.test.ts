@@ -6,7 +6,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import type mysql from 'mysql2/promise'
 import pg, { Pool } from 'pg'
 import postgres from 'postgres'
-import { type Inbox, memoryStore } from 'tix-webhooks'
+import { memoryStore } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import { mysqlInbox } from 'tix-webhooks/mysql'
 import { postgresInbox } from 'tix-webhooks/postgres'
@@ -202,17 +202,39 @@ onPostgres('a handler that is interrupted at each call', () => {
   })
 
   test('has its effect exactly once through postgresInbox, and loses no connection', async () => {
-    await expectOnce({
+    const all = await interruptions({
       async prepare() {
         const pool = new Pool({ connectionString: database.url, options: database.settings(), max: 1 })
         await postgresInbox(pool).migrate()
         await database.query('TRUNCATE orders, tickets, tix_webhooks_inbox')
-        return pool
+        return { pool, [Symbol.asyncDispose]: () => pool.end() }
       },
-      inboxOf: (pool) => postgresInbox(pool),
-      insert: (tx, table, id) => tx.query(`INSERT INTO ${table} VALUES ($1)`, [id]),
-      rows,
+      start: ({ pool }, { now }) =>
+        tixWebhooks({
+          secret: SECRET,
+          now,
+          inbox: postgresInbox(pool),
+          namespace: 'orders',
+          on: {
+            'order.created': async ({ data: { order } }, { tx }) => {
+              await tx.query('INSERT INTO orders VALUES ($1)', [order.id])
+              await tx.query('INSERT INTO tickets VALUES ($1)', [order.id])
+            },
+          },
+          onError: () => {},
+        }),
+      delivery: await deliver(),
+      also: 'rejects',
     })
+
+    expect(all.length).toBeGreaterThan(16)
+    for (const { name, run, story } of all) {
+      await using _ = await run()
+      expect(
+        (await rows()).map((column) => column.length),
+        `${name}\n${story()}`,
+      ).toEqual([1, 1])
+    }
   })
 })
 
@@ -226,69 +248,50 @@ onMysql.each([
   )
 
   test('has its effect exactly once through mysqlInbox, and loses no connection', async () => {
+    const tables = ['orders', 'tickets', 'tix_webhooks_inbox']
     const migrating = createMysql2(database.url)
     await mysqlInbox(migrating)
       .migrate()
       .finally(() => migrating.end())
-    await expectOnce({
+    const all = await interruptions({
       async prepare() {
-        for (const table of ['orders', 'tickets', 'tix_webhooks_inbox']) {
-          await database.query(`DELETE FROM ${table}`)
-        }
         // A second one for when the first was got and its caller is told that it was not: nobody can give it back.
-        return create(database.url, { connectionLimit: 2 }) as mysql.Pool
+        const pool = create(database.url, { connectionLimit: 2 }) as mysql.Pool
+        for (const table of tables) await database.query(`DELETE FROM ${table}`)
+        return { pool, [Symbol.asyncDispose]: () => pool.end() }
       },
-      inboxOf: (pool) => mysqlInbox(pool),
-      insert: (tx, table, id) => tx.query(`INSERT INTO ${table} VALUES (?)`, [id]),
-      rows: async () => [
+      start: ({ pool }, { now }) =>
+        tixWebhooks({
+          secret: SECRET,
+          now,
+          inbox: mysqlInbox(pool),
+          namespace: 'orders',
+          on: {
+            'order.created': async ({ data: { order } }, { tx }) => {
+              await tx.query('INSERT INTO orders VALUES (?)', [order.id])
+              await tx.query('INSERT INTO tickets VALUES (?)', [order.id])
+            },
+          },
+          onError: () => {},
+        }),
+      delivery: await deliver(),
+      also: 'rejects',
+    })
+
+    expect(all.length).toBeGreaterThan(16)
+    for (const { name, run, story } of all) {
+      await using _ = await run()
+      const rows = [
         await database.column('SELECT id FROM orders'),
         await database.column('SELECT id FROM tickets'),
-      ],
-    })
+      ]
+      expect(
+        rows.map((column) => column.length),
+        `${name}\n${story()}`,
+      ).toEqual([1, 1])
+    }
   })
 })
-
-/** Expects that an inbox has both effects of a handler exactly once, whatever call it is interrupted at. */
-async function expectOnce<Db extends { end(): Promise<unknown> }, Tx>({
-  prepare,
-  inboxOf,
-  insert,
-  rows,
-}: {
-  prepare(): Promise<Db>
-  inboxOf(pool: Db): Inbox<Tx>
-  insert(tx: Tx, table: string, id: string): Promise<unknown>
-  rows(): Promise<readonly unknown[][]>
-}): Promise<void> {
-  const all = await interruptions({
-    async prepare() {
-      const pool = await prepare()
-      return { pool, [Symbol.asyncDispose]: async () => void (await pool.end()) }
-    },
-    start: ({ pool }, { now }) =>
-      tixWebhooks({
-        secret: SECRET,
-        now,
-        inbox: inboxOf(pool as Db),
-        namespace: 'orders',
-        on: {
-          'order.created': async ({ data: { order } }, { tx }) => {
-            await insert(tx, 'orders', order.id)
-            await insert(tx, 'tickets', order.id)
-          },
-        },
-        onError: () => {},
-      }),
-    delivery: await deliver(),
-    also: 'rejects',
-  })
-  expect(all.length).toBeGreaterThan(16)
-  for (const { name, run, story } of all) {
-    await using _ = await run()
-    const counts = (await rows()).map((column) => column.length)
-    expect(counts, `${name}\n${story()}`).toEqual([1, 1])
-  }
-}
 
 onRedis('a handler with a client and a store of Redis', () => {
   test('is run again after a lease of the dead process, in virtual time', async () => {
