@@ -116,16 +116,21 @@ export function verifyBytes(
  * ```
  */
 export async function signPayload(rawBody: Uint8Array | string, options: SignOptions): Promise<string> {
+  const headers = await signedHeaders(rawBody, options)
   const { signature } = checkOptionNames(options, SIGN_OPTION_NAMES)
-  const { header } = signatureScheme(signature)
-  return (await signedHeaders(rawBody, options))[header] as string
+  return headers[signatureScheme(signature).header] as string
 }
 
-/** The headers of a signed request, by their names in lower case. */
+/**
+ * The headers of a signed request, by their names in lower case.
+ *
+ * @throws TypeError when a secret, the timestamp or an option is invalid
+ */
 export async function signedHeaders(
   rawBody: Uint8Array | string,
-  { signature, secret, ...given }: SignOptions,
+  options: SignOptions,
 ): Promise<Readonly<Record<string, string>>> {
+  const { signature, secret, ...given } = checkOptionNames(options, SIGN_OPTION_NAMES)
   const scheme = signatureScheme(signature)
   const keys = secretKeys(secret, 'secret')
   if (keys.length > MAX_SIGNATURES) {
