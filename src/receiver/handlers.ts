@@ -21,13 +21,13 @@ export interface HandlerContext<Request = unknown, Tx = unknown, Found = unknown
   readonly request: Request
   /** The account, as the option `account` returned it. `undefined` without that option. */
   readonly account: Found
-  /** The second argument of `tix-webhooks/fetch`, such as a Worker's context. In SvelteKit its event; else `undefined`. */
+  /** The second argument of a `tix-webhooks/fetch` handler, such as a Worker's context. `undefined` with other adapters. */
   readonly platform?: unknown
   /** The event's key, as stored; `null` if it is not deduplicated. */
   readonly key: string | null
   /**
-   * 1 on the first run of the event; absent with an inbox. Counted by the store, and absent too when the event runs without a record. A
-   * fencing number on Postgres and SQLite. A backend that loses the record (Redis, memory) restarts at 1.
+   * The number of this run of the event, from 1, as the store counts them. Absent with an inbox, and if the event runs without a record.
+   * A fencing number on Postgres, MySQL and SQLite. A backend that loses the record (Redis, memory) restarts at 1.
    */
   readonly attempt?: number
   /** False if `key` returned `null`. The event then runs without deduplication. */

@@ -111,6 +111,14 @@ test.each<[string, unknown]>([
 })
 
 describe('RetryLater', () => {
+  test.each([1, 86_400])('takes %d s', (afterSeconds) => {
+    expect(new RetryLater({ afterSeconds })).toMatchObject({
+      afterSeconds,
+      code: 'retry_later',
+      message: `Retry in ${afterSeconds} s.`,
+    })
+  })
+
   test.each([0, -1, 0.5, 1.5, 86_400.5, 86_401, Number.NaN, Number.POSITIVE_INFINITY, '60', null, undefined])(
     'refuses %s, which Retry-After cannot express',
     (value) => {
