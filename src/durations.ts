@@ -1,6 +1,6 @@
 /**
  * Every time limit, pause and interval of the receiver, the adapters and the stores. The name ends in the unit: `_MS` is milliseconds,
- * `_SECONDS` seconds. What a user can set is a default, or a bound of an option.
+ * `_SECONDS` seconds. Those that a user can set are defaults or bounds of options.
  */
 
 /** How long the service retries a delivery: 72 hours. */
@@ -115,7 +115,7 @@ export const COMMIT_MS = 30_000
 
 // Postgres.
 
-/** The longest that a statement of a store may take: a silent connection, as after a machine has vanished, would keep its slot for ever. */
+/** The longest that a statement of a store may take: a silent connection, as after a machine has vanished, would keep its slot forever. */
 export const STATEMENT_MS = 10_000
 
 /** How long a check of a table waits for a lock on it: less than a probe waits, or the server's side of abandoned checks would pile up. */

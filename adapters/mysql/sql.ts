@@ -1,7 +1,7 @@
 import { hexOf } from '../../src/internal.js'
 
 /**
- * Bytes as a literal. What is not plain goes in hexadecimal digits: they mean the same in every SQL mode, such as `ANSI_QUOTES` or
+ * Bytes as a literal. Bytes other than plain ASCII are written in hexadecimal digits: they mean the same in every SQL mode, such as `ANSI_QUOTES` or
  * `NO_BACKSLASH_ESCAPES`, and in every character set, so no text of a sender can end the literal. Statements have no parameters, because
  * clients escape them by the mode that they expect.
  */

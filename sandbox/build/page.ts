@@ -30,7 +30,7 @@ const OPTIONS = {
 
 /** Bundles the page: one script with its library, and one style. */
 export async function buildPage(): Promise<PageFiles> {
-  // Loaded when it is needed: most that imports the sandbox from its source never asks for the page.
+  // Loaded when it is needed: most users of the sandbox's source never request the page.
   const { build } = await import('esbuild')
   const [script, style] = await Promise.all(
     ['main.tsx', 'style/page.css'].map(async (entry) => {

@@ -21,7 +21,7 @@ export interface AsV1 {
   readonly signature: SignatureOptions
 }
 
-/** Names each scheme that no receiver accepts, where there is no v1, or one that does not match. */
+/** Names each unsupported scheme in a header whose v1 is missing or does not match. */
 export async function sayOtherSchemes(
   schemes: readonly OtherScheme[],
   { hasV1, ...delivery }: AsV1 & { readonly hasV1: boolean },

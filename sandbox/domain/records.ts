@@ -2,7 +2,7 @@ import type { Timer } from '../time/timer-queue.js'
 import type { Moment } from './events/moments.js'
 import type { EventStatus, RefundPolicy, VenueObject } from './resources.js'
 
-/** An event as the account keeps it. What the interface shows of it is made by `presentEvent`. */
+/** An event as the account keeps it. `presentEvent` makes the API's object of it. */
 export interface EventRecord {
   /** Its place in the order of creation. */
   readonly index: number

@@ -20,7 +20,7 @@ export class Endpoints {
   readonly #parts: EndpointsParts
   #endpoints = new Map<string, Endpoint>()
 
-  /** @throws TypeError if the secret is none to sign with */
+  /** @throws TypeError if the secret cannot sign */
   constructor(parts: EndpointsParts) {
     checkedPatch({ secret: parts.secret })
     this.#parts = parts

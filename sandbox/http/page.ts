@@ -18,7 +18,7 @@ const HEADERS = {
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
   ].join('; '),
-  // With `no-referrer`, a browser would send what the page asks for with the origin `null`.
+  // With `no-referrer`, a browser would send the page's requests with the origin `null`.
   'referrer-policy': 'same-origin',
   'cache-control': 'no-cache',
 } as const

@@ -94,7 +94,7 @@ export function removeLeftOvers(path: string): void {
   }
 }
 
-/** @throws Error that says what it is instead of a file */
+/** @throws Error that names its type, if it is no regular file */
 function checkFile(stats: Stats): void {
   if (stats.isFile()) return
   const what = stats.isSymbolicLink()

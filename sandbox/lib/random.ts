@@ -19,7 +19,7 @@ export class Random {
 
   /**
    * @param seed a whole number. Default: none
-   * @throws RangeError if it is none
+   * @throws RangeError if the seed is not a whole number
    */
   constructor(seed?: number) {
     if (seed !== undefined && !Number.isSafeInteger(seed)) {

@@ -11,7 +11,7 @@ const SHAPE = /^\d+(\.\d+)?(ms|s|m|h|d|w)$/
 /**
  * A span of time in milliseconds, from `90s`, `5m`, `72h` or `3d`, or from a number of milliseconds.
  *
- * @param name what it was given as, for the message
+ * @param name the name of the option, for the message
  * @throws TypeError if it is invalid: a number without a unit, in a text, could be of any unit
  */
 export function durationMs(name: string, duration: string | number): number {

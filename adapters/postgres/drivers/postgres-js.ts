@@ -57,7 +57,7 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
           // Awaited before COMMIT, which costs a round trip: if a socket fails while two statements are queued, postgres.js keeps the
           // second for its next connection, which then hangs. The first may be answered by the next connection, so `unlessLost` keeps
           // COMMIT from ending the transaction of another delivery. Without parameters: postgres.js may hold back a statement that has
-          // some for ever once the transaction is gone.
+          // some forever once the transaction is gone.
           if (commit !== undefined) await scope.unlessLost(async () => await tx.unsafe(checkFor(commit)))
           // In an object, because postgres.js awaits the elements of a list.
           return { result }

@@ -9,7 +9,7 @@ export interface Texts {
 /** NUL and halves of surrogate pairs, which Postgres holds in no encoding, are replaced. */
 export const UTF8_TEXTS: Texts = { write: storableText, read: (text) => text }
 
-/** For a database in another encoding, which refuses what it has no character for: as in JSON, in ASCII. */
+/** Escapes text to ASCII, as JSON does, for a database in an encoding that lacks some characters. */
 export const ASCII_TEXTS: Texts = {
   write: (text) => asciiJson(storableText(text)).slice(1, -1),
   read: (text) => String(JSON.parse(`"${text}"`)),

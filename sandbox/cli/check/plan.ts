@@ -3,7 +3,7 @@ import { SCENARIOS, type ScenarioInfo, type ScenarioName } from 'tix-webhooks/te
 import { givenEvent, madeUpEvent, madeUpEventToCut } from '../send/made-up-events.js'
 import { RETRIED_FAILURE, RETRIED_KIND } from './retried-failure.js'
 
-/** A scenario, or the one probe that is none. */
+/** A scenario, or `retried-failure`, which is a probe without a fixed scenario. */
 export type ProbeName = ScenarioName | typeof RETRIED_FAILURE.name
 
 /** All probes, in the order in which they are played. */
@@ -74,7 +74,7 @@ function documented(kind: string): EventKind {
 /**
  * Whether to play the probe of a failure that is retried, which makes up its orders.
  *
- * @throws TypeError if it is asked for, and cannot be
+ * @throws TypeError if it is requested, and cannot be
  */
 export function playsRetriedFailure({ kind = RETRIED_KIND, only, data }: Wanted): boolean {
   const isAskedFor = only?.includes(RETRIED_FAILURE.name) ?? false

@@ -15,7 +15,7 @@ const NOTHING = ['ECONNREFUSED', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EHOSTUNREACH'
  * first answers, which may be another program.
  *
  * One server that listens at both addresses cannot be told from two by its port, so both are sent a request without a signature:
- * they are two if they differ in their status. A receiver refuses it, and what is none is found if it does not.
+ * they are two if they differ in their status. A receiver refuses it; any other server does not.
  *
  * @returns both of them and their answers, in words; undefined if there is one, or they cannot be told apart. It never rejects
  */

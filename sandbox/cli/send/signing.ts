@@ -74,7 +74,7 @@ export function secretOf(flag: string | undefined, io: Io): string | undefined {
   return findSecret(flag, io)?.secret
 }
 
-/** The same, for commands that need one. @throws UsageError if there is none */
+/** The same, for commands that need a secret. @throws UsageError if there is none */
 export function neededSecret(flag: string | undefined, io: Io): string {
   const secret = secretOf(flag, io)
   if (secret !== undefined) return secret

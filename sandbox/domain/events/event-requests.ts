@@ -7,7 +7,7 @@ import { createVenueBody } from '../venues/venue-requests.js'
 const tier = z
   .strictObject({
     name: line(LIMITS.tierNameCharacters).meta({
-      description: 'Unlike that of every other tier: a webhook tells the tier by its name alone.',
+      description: 'Unique in the event: a webhook names a tier by it alone.',
     }),
     price_cents: z.int().min(0).max(LIMITS.priceCents).meta({ description: 'In minor units; 0 is free.' }),
     quantity: z.int().min(1).max(LIMITS.tierQuantity),

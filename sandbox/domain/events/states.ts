@@ -1,7 +1,7 @@
 import { Refusal, type RefusalCode } from '../refusal.js'
 import type { EventStatus } from '../resources.js'
 
-/** An action that a caller asks for. */
+/** An action that a caller requests. */
 export type Trigger = 'publish' | 'cancel' | 'reschedule' | 'update' | 'order'
 
 /** A transition that happens without a caller. */

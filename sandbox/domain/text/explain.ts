@@ -41,7 +41,7 @@ export function quote(value: unknown): string {
 export function problemOf(issue: Issue, isOptional: boolean): Problem {
   const param = paramOf(issue.path)
   const { code, says } = findingOf(issue)
-  const advice = issue.input === null && isOptional ? ': leave it out where there is none' : ''
+  const advice = issue.input === null && isOptional ? ': omit it if there is none' : ''
   return { code, message: `${param} ${says}${advice}.`, param }
 }
 

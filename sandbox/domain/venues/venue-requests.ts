@@ -5,7 +5,7 @@ import { NOT_SHOWN } from '../resources.js'
 
 const text = line(LIMITS.venueTextCharacters)
 
-/** A name of the IANA time zone database, as this runtime knows it. An offset such as `+01:00` is none. */
+/** A name of the IANA time zone database, as this runtime knows it. An offset such as `+01:00` is not a name. */
 function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false
   try {

@@ -56,7 +56,7 @@ function exchange(outgoing: OutgoingRequest, options: RequestOptions): Promise<A
       read(response, resolve, reject)
     })
     request.on('error', (error) => {
-      // A 204 with a body, say, of some frameworks: what comes after a whole answer is none of ours.
+      // Bytes after a complete answer are ignored: some frameworks send a 204 with a body.
       if (answer?.complete !== true) reject(error)
     })
     request.on('close', () => {

@@ -91,7 +91,7 @@ export type EngineSnapshot = z.infer<typeof snapshot>
 /** The same state, in the types of the engine. */
 export interface EngineState {
   readonly latestMessageMs: number | null
-  /** The state of each generator, by what it is for. */
+  /** The state of each generator, by its purpose. */
   readonly random: Readonly<Record<keyof EngineSnapshot['random'], readonly number[]>>
   readonly endpoints: readonly Endpoint[]
   /** The oldest first. */

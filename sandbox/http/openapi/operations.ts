@@ -88,7 +88,7 @@ export const OPERATIONS: readonly Operation[] = [
     tag: 'events',
     summary: 'List events, the newest first',
     description:
-      'A page of the events that the key sees, of one status, one venue or a range of dates if that is asked for.',
+      'A page of the events that the key sees, filtered by status, venue or a range of dates if given.',
     query: listEventsQuery,
     status: 200,
     answer: listOf(eventObject),

@@ -3,7 +3,7 @@ import { bytes } from '../data/words.js'
 import { Scrolls } from './scrolls.js'
 import { Shown } from './shown.js'
 
-/** More than this is shown when it is asked for: a browser takes long to lay out a megabyte. */
+/** Longer text is shown after a click: a browser takes long to lay out a megabyte. */
 const SHOWN_CHARACTERS = 32 * 1024
 /** Deeper JSON is shown raw: indentation would make it many times larger. */
 const MAX_DEPTH = 64

@@ -120,7 +120,7 @@ function Kind({ event, isOn, isLast, choose }: KindProps) {
   )
 }
 
-/** Hidden until it is asked for: screens are shared. */
+/** Hidden until a click: screens are shared. */
 function Secret({ secret, name }: { readonly secret: string; readonly name: string }) {
   const [isShown, setShown] = useState(false)
   return (

@@ -124,7 +124,7 @@ function unwritable(path: string, cause: unknown): Error {
   return new Error(`The state file ${path} could not be written: ${messageOf(cause)}`, { cause })
 }
 
-/** Tells one version of a file from another; undefined if there is none. */
+/** Identifies a version of a file; undefined if there is no file. */
 function stampOf(path: string): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true })
   return stats && `${stats.ino} ${stats.mtimeNs} ${stats.size}`

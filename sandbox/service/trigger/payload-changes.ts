@@ -39,7 +39,7 @@ function own(parent: unknown, name: string): unknown {
   return isParent(parent) && has(parent, name) ? parent[name] : undefined
 }
 
-/** The length of a list is none of the payload's. */
+/** The length of a list is not part of the payload. */
 function has(parent: Parent, name: string): boolean {
   return Object.hasOwn(parent, name) && !(Array.isArray(parent) && name === 'length')
 }

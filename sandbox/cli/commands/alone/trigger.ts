@@ -113,7 +113,7 @@ export const trigger = defineCommand({
   },
 })
 
-/** @throws UsageError if the captured event is none, or of another kind than was said */
+/** @throws UsageError if the captured event is invalid, or not of the given kind */
 function kindOf(event: string, kind: string | undefined): string {
   const { type } = readObject(event, '--event', {
     example: '{"type":"order.created",…}',

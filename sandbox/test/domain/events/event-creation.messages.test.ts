@@ -15,7 +15,7 @@ describe('a message', () => {
     [{ status: 'on_sale' }, 'status cannot be given: publish or cancel the event instead.'],
     [{ image_url: 'x' }, 'image_url cannot be given: give image instead.'],
     [{ title: 7 }, 'title must be a string, not 7.'],
-    [{ image: null }, 'image must be a string, not null: leave it out where there is none.'],
+    [{ image: null }, 'image must be a string, not null: omit it if there is none.'],
     [{ title: null }, 'title must be a string, not null.'],
     [{ title: undefined }, 'title is missing: it must be a string.'],
     [{ tickets: [] }, 'tickets must be a list of at least 1, not 0.'],
