@@ -41,14 +41,15 @@ export function tixWebhooks<
   async function handle(c: Context<E>, next?: Next): Promise<Response> {
     const wrong = answerWrongHost('hono', [c, next], options.onError)
     if (wrong !== undefined) return wrong.returned as Response
+    const { outgoing } = (c.env ?? {}) as { outgoing?: { headersSent?: boolean } }
     const outcome = await receiver.receive({
       header: readSignature(receiver.headerName, (name) => c.req.header(name)),
       request: c,
       path: () => c.req.path,
       contentEncoding: c.req.header('content-encoding'),
       ...bodyOf(c),
-      // Hono keeps an answer that a middleware has set.
-      isAnswered: () => c.finalized,
+      // Hono keeps an answer that a middleware has set, and sends nothing once Node's response has begun.
+      isAnswered: () => c.finalized || outgoing?.headersSent === true,
       // Not on Node, for which Hono makes an error if the context is read: a fifth of a delivery's time.
       waitUntil: 'incoming' in (c.env ?? {}) ? undefined : (work) => c.executionCtx.waitUntil(work),
     })

@@ -88,6 +88,7 @@ export async function receiveRequest<Request extends IncomingMessage>(
 ): Promise<void> {
   const wasBegun = response.headersSent
   // An 'error' event without a listener ends the process, such as that of a handler that writes after our answer.
+  request.on('error', () => {})
   response.on('error', () => {})
   const outcome = await receiver.receive({
     header: readSignature(receiver.headerName, (name) => request.headers[name]),

@@ -36,6 +36,8 @@ export function answerOn(reply: FastifyReply): Answer {
         // Fastify 4 leaves the headers that were set on Node's own response.
         if (raw.hasHeader(name)) raw.removeHeader(name)
       })
+      // An invalid reason phrase would make the answer throw. HTTP/2 has none, and Node warns of one.
+      if (reply.request.raw.httpVersionMajor === 1) raw.statusMessage = ''
       // A serializer that a hook has set would encode our text a second time.
       reply.code(status).headers(headers).serializer(String)
       send(body)

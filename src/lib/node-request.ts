@@ -8,9 +8,12 @@ export interface NodeRequest {
   readonly headers: object
 }
 
-/** Its properties that show whether its body can be read at once. */
-interface Unread {
+/** Its properties that show whether its body was read, and whether it can be read at once. */
+interface NodeBody {
+  readonly httpVersionMajor: number
   readonly readableDidRead?: boolean
+  /** The bytes, if the host of a cloud function has read them. */
+  readonly rawBody?: unknown
   readonly headers: { readonly 'content-length'?: string; readonly 'transfer-encoding'?: string }
 }
 
@@ -28,6 +31,18 @@ function heldBy(request: object, isSought: (held: object) => boolean): object | 
   return undefined
 }
 
+/** Node's request under a web-standard one, unless that has a body of its own: after a clone, or a look at its body. */
+function nodeBodyUnder(request: Request): NodeBody | undefined {
+  if (request.bodyUsed || heldBy(request, (held) => held instanceof Request)) return undefined
+  return nodeRequestUnder(request) as NodeBody | undefined
+}
+
+/** Whether other code has read the body from Node's own request, so that a web-standard one would have the rest alone. */
+export function wasReadOnNode(request: Request): boolean {
+  const nodes = nodeBodyUnder(request)
+  return nodes?.readableDidRead === true && !(nodes.rawBody instanceof Uint8Array)
+}
+
 /** The server keeps each chunk of a body that it reads at once, and a sender may have sent it byte by byte: some 0.8 MB then. */
 const MAX_AT_ONCE_BYTES = 4_096
 
@@ -36,13 +51,10 @@ const MAX_AT_ONCE_BYTES = 4_096
  * a web stream costs more than all the rest of a delivery.
  */
 export function canReadAtOnce(request: Request, maxBytes: number): boolean {
-  const nodes = nodeRequestUnder(request)
+  const nodes = nodeBodyUnder(request)
   // One connection of HTTP/2 has a hundred such bodies at the same time.
-  if (nodes?.httpVersionMajor !== 1) return false
-  const { readableDidRead, headers } = nodes as Unread
-  // A request that a middleware has cloned, or looked at the body of: the server has made a web-standard one with the bytes.
-  if (readableDidRead || request.bodyUsed || heldBy(request, (held) => held instanceof Request)) return false
-  const { 'content-length': length, 'transfer-encoding': coding } = headers
+  if (nodes?.httpVersionMajor !== 1 || nodes.readableDidRead) return false
+  const { 'content-length': length, 'transfer-encoding': coding } = nodes.headers
   // With both, which a lenient parser lets through, the chunks decide and not the length.
   return coding === undefined && Number(length) <= Math.min(maxBytes, MAX_AT_ONCE_BYTES)
 }

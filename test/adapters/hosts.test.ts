@@ -47,7 +47,6 @@ const EXPRESS_FAULTS = {
 
 const FASTIFY_FAULTS = {
   ...NODE_FAULTS,
-  'the reason phrase is invalid': '5xx',
   'the log throws': 'ours',
   'the payload is numbers': 'misconfigured',
   'the payload is objects': 'misconfigured',

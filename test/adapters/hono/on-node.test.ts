@@ -58,12 +58,13 @@ test('a body that a middleware is reading through c.req.raw is gone, though noth
   await Promise.all(reading)
 })
 
-test.each<[string, (incoming: IncomingMessage) => Promise<unknown>]>([
-  ['whole', (incoming) => incoming.toArray()],
-  ['in part', (incoming) => once(incoming, 'data')],
+test.each<[string, (incoming: IncomingMessage) => Promise<unknown>, boolean]>([
+  ['whole', (incoming) => incoming.toArray(), false],
+  ['whole, in chunks', (incoming) => incoming.toArray(), true],
+  ['in part', (incoming) => once(incoming, 'data'), false],
 ])(
   'a body that a middleware read through c.env.incoming, %s, is misconfigured, and the message says so',
-  async (_, consume) => {
+  async (_, consume, isChunked) => {
     const errors: unknown[] = []
     const before: MiddlewareHandler = async (c, next) => {
       await consume(c.env.incoming)
@@ -71,7 +72,10 @@ test.each<[string, (incoming: IncomingMessage) => Promise<unknown>]>([
     }
     const server = await serve(before, {}, (error) => errors.push(error))
     const { header, body } = await sign(orderCreated())
-    const answer = await post(server.port, { headers: { 'x-service-signature': header }, body })
+    const answer = await post(server.port, {
+      headers: { 'x-service-signature': header },
+      body: isChunked ? [Buffer.from(body)] : body,
+    })
     expect([answer.status, answer.text]).toEqual([500, '{"outcome":"misconfigured"}'])
     expect(errors).toEqual([
       expect.objectContaining({
@@ -81,6 +85,19 @@ test.each<[string, (incoming: IncomingMessage) => Promise<unknown>]>([
     ])
   },
 )
+
+test('a delivery whose response a middleware has begun is reported', async () => {
+  const errors: unknown[] = []
+  const before: MiddlewareHandler = async (c, next) => {
+    c.env.outgoing.flushHeaders()
+    await next()
+    c.env.outgoing.end()
+  }
+  const server = await serve(before, {}, (error) => errors.push(error))
+  const { header, body } = await sign(orderCreated())
+  await post(server.port, { headers: { 'x-service-signature': header }, body })
+  expect(errors.map(String)).toContainEqual(expect.stringContaining('had already been answered'))
+})
 
 test('a body of which a middleware has read a clone is handled', async () => {
   const server = await serve(async (c, next) => {
