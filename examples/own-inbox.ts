@@ -36,7 +36,7 @@ const harness: InboxHarness<Tx> = {
 
 export async function prove(): Promise<void> {
   for (const { name, needs, run } of inboxCases) {
-    // What cannot happen with this database is not tested.
+    // null: it cannot happen with this database.
     if (needs !== undefined && harness[needs] === null) continue
     await run(harness)
     console.info(`the inbox ${name}`)

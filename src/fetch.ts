@@ -1,7 +1,7 @@
 import { CANCEL_AFTER_MS } from './durations.js'
 import type { SchemaMap } from './event/schema.js'
 import { ignoreRejection } from './lib/call-safely.js'
-import { canReadAtOnce, isCutOff, nodeRequestUnder, wasReadOnNode } from './lib/node-request.js'
+import { canReadAtOnce, isCutOff, nodeBodyUnder, nodeRequestUnder, wasRead } from './lib/node-request.js'
 import { removePresetHeaders } from './lib/preset-headers.js'
 import { startBackgroundTimer } from './lib/time/timers.js'
 import type { Account } from './receiver/account.js'
@@ -116,8 +116,11 @@ export function requestBody(
     // Before the body is touched: @hono/node-server would start reading it, and the client would not see the answer.
     const declared = Number(request.headers.get('content-length'))
     if (declared > maxBytes) throw tooLarge(maxBytes)
-    if (wasReadOnNode(request)) throw alreadyRead(advice)
-    if (canReadAtOnce(request, maxBytes)) return new Uint8Array(await request.arrayBuffer())
+    const onNode = nodeBodyUnder(request)
+    if (onNode !== undefined) {
+      if (wasRead(onNode)) throw alreadyRead(advice)
+      if (canReadAtOnce(onNode, maxBytes)) return new Uint8Array(await request.arrayBuffer())
+    }
     if (request.bodyUsed || request.body?.locked) throw alreadyRead(advice)
     if (request.body === null) return new Uint8Array()
     reader = request.body.getReader()

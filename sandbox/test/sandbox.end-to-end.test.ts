@@ -136,7 +136,7 @@ test.each(NEWEST)(
     expect(attempts.some(({ error }) => error?.code === 'ECONNREFUSED')).toBe(true)
     expect(attempts.some(({ response }) => response?.status === 500)).toBe(true)
 
-    // What failed for 72 hours is handled once it is resent, and then only once.
+    // An event that failed for 72 hours is handled when it is resent, and only once.
     ledger.failures.clear()
     for (const delivery of deliveries.filter(({ status }) => status === 'failed')) {
       await sandbox.deliveries.resend(delivery.id)

@@ -8,7 +8,7 @@ export interface NodeRequest {
   readonly headers: object
 }
 
-/** Its properties that show whether its body was read, and whether it can be read at once. */
+/** The part of Node's request that says whether its body was read, and whether it can be read at once. */
 interface NodeBody {
   readonly httpVersionMajor: number
   readonly readableDidRead?: boolean
@@ -32,29 +32,30 @@ function heldBy(request: object, isSought: (held: object) => boolean): object | 
 }
 
 /** Node's request under a web-standard one, unless that has a body of its own: after a clone, or a look at its body. */
-function nodeBodyUnder(request: Request): NodeBody | undefined {
+export function nodeBodyUnder(request: Request): NodeBody | undefined {
   if (request.bodyUsed || heldBy(request, (held) => held instanceof Request)) return undefined
   return nodeRequestUnder(request) as NodeBody | undefined
 }
 
 /** Whether other code has read the body from Node's own request, so that a web-standard one would have the rest alone. */
-export function wasReadOnNode(request: Request): boolean {
-  const nodes = nodeBodyUnder(request)
-  return nodes?.readableDidRead === true && !(nodes.rawBody instanceof Uint8Array)
+export function wasRead({ readableDidRead, rawBody }: NodeBody): boolean {
+  return readableDidRead === true && !(rawBody instanceof Uint8Array)
 }
 
 /** The server keeps each chunk of a body that it reads at once, and a sender may have sent it byte by byte: some 0.8 MB then. */
 const MAX_AT_ONCE_BYTES = 4_096
 
 /**
- * Whether a web-standard request can be read at once, because Node itself holds its body to this limit and to ours. With @hono/node-server,
- * a web stream costs more than all the rest of a delivery.
+ * Whether the body can be read at once, because Node itself holds it to this limit and to ours. With @hono/node-server, a web stream costs
+ * more than all the rest of a delivery.
  */
-export function canReadAtOnce(request: Request, maxBytes: number): boolean {
-  const nodes = nodeBodyUnder(request)
+export function canReadAtOnce(
+  { httpVersionMajor, readableDidRead, headers }: NodeBody,
+  maxBytes: number,
+): boolean {
   // One connection of HTTP/2 has a hundred such bodies at the same time.
-  if (nodes?.httpVersionMajor !== 1 || nodes.readableDidRead) return false
-  const { 'content-length': length, 'transfer-encoding': coding } = nodes.headers
+  if (httpVersionMajor !== 1 || readableDidRead) return false
+  const { 'content-length': length, 'transfer-encoding': coding } = headers
   // With both, which a lenient parser lets through, the chunks decide and not the length.
   return coding === undefined && Number(length) <= Math.min(maxBytes, MAX_AT_ONCE_BYTES)
 }

@@ -14,7 +14,7 @@ export interface SignatureOptions {
   algorithm?: HmacAlgorithm | undefined
   /** How the signature in `v1` is encoded, `hex` (in any case) or `base64`. Default `hex`. */
   encoding?: 'hex' | 'base64' | undefined
-  /** What is signed: `dot` is `t + "." + body`, `concat` is `t + body`, and a function `(t, body)` returns the bytes. Default `dot`. */
+  /** The signed bytes: `dot` is `t + "." + body`, `concat` is `t + body`, and a function `(t, body)` returns the bytes. Default `dot`. */
   signedContent?: 'dot' | 'concat' | ((t: string, body: Uint8Array) => Uint8Array) | undefined
   /** The unit of `t`, since the epoch: `s` or `ms`. Default `s`. */
   timestampUnit?: 's' | 'ms' | undefined

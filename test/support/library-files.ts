@@ -51,7 +51,7 @@ export async function inSavepoint(
   )
 }
 
-/** What each library does on Postgres and on MySQL alike. */
+/** The work of each library that is the same on Postgres and MySQL. */
 export const KYSELY = {
   prepare(tx: KyselyTransaction<{ orders: { id: string } }>, id: string) {
     const late = tx.insertInto('orders').values({ id })

@@ -12,7 +12,7 @@ import type { DataSource, EntityManager } from 'typeorm'
 import { inSavepoint, KNEX, KYSELY, loadLibrary, OBJECTION, SEQUELIZE, TYPEORM } from './library-files.js'
 import { createMariadb, createMysql2 } from './mysql-clients.js'
 
-/** What a library is used by: the declarations of its file in examples/libraries, or the same without a file. */
+/** The declarations of a library's file in examples/libraries, or the same without a file. */
 export interface Opened<Tx> {
   readonly inbox: MysqlInbox<Tx>
 }

@@ -21,8 +21,8 @@ export type Consequence = keyof typeof CONSEQUENCES | 'undecided'
 type Scenario = Pick<ScenarioInfo, 'name' | 'verdict'>
 
 /**
- * What a receiver still answers after a delivery without an answer: nothing; or genuine deliveries, and no
- * forgery at all, or other forgeries.
+ * The deliveries that a receiver answers after one that it left without an answer: none; genuine ones, but no forgery; or other forgeries
+ * too.
  */
 export type AfterSilence = 'nothing' | 'no_forgery' | 'others'
 

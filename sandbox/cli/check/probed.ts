@@ -17,7 +17,7 @@ export interface Probed {
   readonly bodies?: readonly (string | undefined)[]
   /** For each delivery, whether its header is genuine but for a second `t`. Default: none is. */
   readonly repeatsTime?: readonly boolean[]
-  /** What the receiver still answers after a forgery without an answer. Default `nothing`. */
+  /** The deliveries that the receiver answers after a forgery without an answer. Default `nothing`. */
   readonly afterSilence?: AfterSilence | undefined
 }
 

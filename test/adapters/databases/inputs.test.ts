@@ -34,7 +34,7 @@ interface Row {
   readonly make: Factory
   readonly pool: unknown
   readonly isNoPool: string
-  /** What resembles a pool. */
+  /** Values that resemble a pool. */
   readonly others: readonly unknown[]
   readonly tables: readonly unknown[]
   readonly options?: readonly (readonly [object, RegExp])[]

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, sign } from '../../support/deliveries.js'
 import { EXPRESS_VERSIONS, type ExpressApp, expressApp } from '../../support/express.js'
 import { post } from '../../support/http.js'
@@ -51,6 +51,22 @@ describe.each(EXPRESS_VERSIONS)('a body parser before us in Express $version', (
         { maxBodyBytes: 100 },
       )
       assertAnswer(await deliver(app.port, await sign(orderCreated())), 413, 'too_large')
+    })
+
+    test('keeps the body; an error that the request emits later does not end the process', async () => {
+      let emitted: unknown
+      const app = await behind(parser(), (request, response, next) => {
+        response.on('finish', () => {
+          try {
+            emitted = request.emit('error', new Error('late'))
+          } catch (error) {
+            emitted = error
+          }
+        })
+        next()
+      })
+      assertAnswer(await deliver(app.port, await sign(PRETTY)), 200, 'handled')
+      await vi.waitFor(() => expect(emitted).toBe(true))
     })
 
     test('finds no body where none was sent, and we neither', async () => {

@@ -6,7 +6,7 @@ import { PlainInbox, PlainTransaction } from './plain-inbox.js'
 
 const fault = faultOf<PlainInbox>
 
-/** With a fault, many a case waits in vain, and need not wait long. */
+/** A short limit: with a fault, many cases wait in vain. */
 export function inboxHarness(patch?: Patch<PlainInbox>): InboxHarness<PlainTransaction> {
   const database = new PlainDatabase()
   return {

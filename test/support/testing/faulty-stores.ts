@@ -175,7 +175,7 @@ const isOwn = ({ token }: KeyRecord, call: KeyedCall): boolean => token === call
 /** A record that any token may take. */
 const FREE: Partial<KeyRecord> = { phase: 'released', token: '' }
 
-/** What `Date.now` returns without a fake clock. */
+/** The time of `Date.now` without a fake clock. */
 const { now: rightNow } = Date
 /** How far the clock of the calling process is ahead. */
 const aheadMs = (): number => Date.now() - rightNow()

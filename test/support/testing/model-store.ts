@@ -20,7 +20,7 @@ export interface ModelStore extends IdempotencyStore, Purgeable {
   now(): number
   keyOf(key: string): string
   tokenOf(token: string): string
-  /** What a call makes of the record that is stored, and what it returns. */
+  /** The record after a call, and the answer. */
   decide(
     record: KeyRecord | undefined,
     call: KeyedCall,
