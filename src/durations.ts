@@ -32,8 +32,8 @@ export const CANCEL_AFTER_MS = 1_000
 export const RETRY_SECONDS = 5
 
 /**
- * The most for an outage, and for too many deliveries at once: chosen at random from `RETRY_SECONDS` on, or all would return together. A
- * longer time costs more than it spreads: `npm run bench -- --only crowd`.
+ * The most for an outage, and for too many deliveries at once: chosen at random from `RETRY_SECONDS` on, or all would be retried together. A
+ * longer time delays more than it spreads: `npm run bench -- --only crowd`.
  */
 export const MAX_SPREAD_SECONDS = 15
 
@@ -103,7 +103,7 @@ export const RETRY_PAUSES_MS: readonly number[] = [200, 800]
 /** The pauses after those: a cluster takes up to fifteen seconds to fail over. */
 export const LATE_PAUSES_MS: readonly number[] = [2_000, 4_000, 8_000, 15_000]
 
-/** All of these. */
+/** All pauses, in their order. */
 export const PAUSES_MS: readonly number[] = [...RETRY_PAUSES_MS, ...LATE_PAUSES_MS]
 
 /** The longest that it takes to record an end: a renewal in progress, and all attempts. */

@@ -1,6 +1,6 @@
 import { isConflict } from './advice.js'
 
-/** Beyond that, something waits for itself again and again. */
+/** The most attempts: conflicts that go on for longer are no coincidence. */
 const MOST_TRIES = 10
 
 /**

@@ -148,7 +148,7 @@ function notWithdrawn(key: string, table: string, cause: unknown): StoreError {
   )
 }
 
-/** An event without a key has no record that would tell. */
+/** For an event without a key: no record shows how the transaction ended. */
 function endedSomehow(cause: unknown): StoreError {
   return new StoreError(
     'rolled_back',

@@ -12,7 +12,7 @@ interface StoreStatement {
   one(request: StoreRequest): string
   /** For several, each of another key and in the order of keys. */
   many(requests: readonly StoreRequest[]): string
-  /** Whether a record is as `many` has left that of the request. */
+  /** Whether a record is in the state in which `many` leaves it for a request. */
   isDone(record: StoredRecord, request: StoreRequest): boolean
 }
 

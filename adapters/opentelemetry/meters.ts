@@ -66,11 +66,11 @@ export interface RunEnd {
 export class Meters {
   private provider: MeterProvider | undefined
   private instruments: Instruments | undefined
-  /** The first alone. `given_up` is always among them: alerts ask for it. */
+  /** The first names of errors, and `_OTHER` for the rest. `given_up` is always among them: alerts look for it. */
   private readonly errorTypes = new Set(['given_up'])
 
   constructor(private readonly options: MetersOptions) {
-    // An endpoint that gets no delivery after a restart has failures all the same.
+    // At once: an endpoint may have failures, and get no delivery after a restart.
     if (options.failures !== undefined) safely(() => this.current())
   }
 

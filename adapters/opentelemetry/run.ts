@@ -24,7 +24,7 @@ import type { Meters } from './meters.js'
 import { ACCOUNT, REPLAYED, SCOPE, SYSTEM } from './names.js'
 import { safely } from './safely.js'
 
-/** A kind that `onUnhandled` gets may be as long as a body. */
+/** The longest kind in the name of a span: one that `onUnhandled` gets may be as long as a body. */
 const MAX_KIND_CHARS = 255
 
 /** A handler of any event, in any transaction. */

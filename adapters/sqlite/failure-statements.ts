@@ -29,7 +29,7 @@ export const FAILURE_COLUMNS: Readonly<Record<string, string>> = {
 export const FAILURE_INDEXES: Readonly<Record<string, string>> = {
   last_at: '(last_at)',
   state: '(state, last_at)',
-  // It has all that groups and counts ask for, so that they read no row.
+  // It has all columns that groups and counts read, so that they read no row.
   cause: '(cause, last_at, first_at, state, kind, namespace, account)',
   event_id: '(event_id) WHERE event_id IS NOT NULL',
   order_id: '(order_id) WHERE order_id IS NOT NULL',
@@ -45,7 +45,7 @@ const COLUMN_OF: Readonly<Record<keyof CheckedFilter, string>> = {
   orderId: 'order_id',
 }
 
-/** The last that there is. */
+/** The latest date of JavaScript. */
 const LAST_DATE = 8.64e15
 
 /** A statement with its parameters: node:sqlite refuses those that it does not have. */

@@ -27,7 +27,7 @@ export interface FailedDelivery {
   readonly code: string
   /** The message of the error without bound parameters of a database: at most 1,000 characters. */
   readonly message: string
-  /** The same for failures of one cause: 16 hexadecimal digits. */
+  /** Equal for all failures of one cause: 16 hexadecimal digits. */
   readonly group: string
   /** Whether it was a replay that failed. */
   readonly isReplay: boolean
@@ -98,7 +98,7 @@ export interface FailureGroup {
  */
 export interface Failures {
   /**
-   * How long one is kept after its last attempt, in seconds: so long, too, a receiver remembers what it has handled, unless it has a
+   * How long a failure is kept after its last attempt, in seconds. A receiver remembers handled events for the same time, unless it has a
    * `retentionSeconds` of its own. Default 2,592,000 (30 days).
    */
   readonly retentionSeconds?: number
@@ -170,7 +170,7 @@ export interface KeptFailures extends Failures {
    */
   count(filter?: FailureFilter): Promise<number>
   /**
-   * Deletes failures whose last attempt is longer ago than `retentionSeconds`, oldest first: they can then be handled no more.
+   * Deletes failures whose last attempt is longer ago than `retentionSeconds`, oldest first. They can no longer be replayed.
    *
    * @param options.limit the most failures to delete, so that one call stays short. Default 1,000
    * @returns the number of deleted failures

@@ -21,7 +21,7 @@ function digitAt(text: string, position: number): number {
   return code < 0x40 ? code - 0x30 : (code | 0x20) - 0x57
 }
 
-/** Of bytes that may be a million, so not digit by digit. */
+/** From a table, not digit by digit: there may be a million bytes. */
 export function hexOf(bytes: Uint8Array): string {
   const digits = new Uint8Array(2 * bytes.length)
   for (let i = 0; i < bytes.length; i++) {

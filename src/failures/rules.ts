@@ -119,7 +119,7 @@ function isDate(value: unknown): value is Date {
   return isDateObject(value) && !Number.isNaN(value.getTime())
 }
 
-/** Of any realm. */
+/** Whether it is a Date, also one of another realm. */
 function isDateObject(value: unknown): value is Date {
   return Object.prototype.toString.call(value) === '[object Date]'
 }

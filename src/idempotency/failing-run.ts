@@ -33,7 +33,7 @@ export async function runKeeping<End extends WorkEnd>(
   return ended.error === undefined ? PARKED : { ...PARKED, error: ended.error }
 }
 
-/** Whether the event waits for a replay, and this is none. */
+/** Whether the event waits for a replay, and this delivery is not one. */
 export async function isParked(failure: GuardedFailure): Promise<boolean> {
   return !failure.isReplay && (await failure.find()) === 'parked'
 }

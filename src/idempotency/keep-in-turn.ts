@@ -3,7 +3,7 @@ import { StoreError } from '../errors.js'
 import type { FailedDelivery } from '../failures/failures.js'
 import { createBursts } from './bursts.js'
 
-/** However many events fail, the rest of the pool is the app's. Each is a statement of its own: it may have a megabyte. */
+/** The most connections that failures use, however many events fail. Each failure is a statement of its own: it may have a megabyte. */
 const LIMITS = { total: 2, perKind: 2, size: 1, waitMs: STATEMENT_MS }
 /** The most bytes of failures that wait to be kept, in this process. */
 const MAX_WAITING_BYTES = 64 * 2 ** 20

@@ -44,7 +44,7 @@ export function leaseMemory(randomUuid: () => string): LeaseMemory {
   return { nextToken: tokenSource(randomUuid), doubtedKeys: new Set() }
 }
 
-/** More than there are if a store is slow now and then; during an outage no claim is granted. */
+/** The most keys that are remembered: more than a store causes that is slow now and then. During an outage no claim is granted. */
 const MAX_DOUBTED_KEYS = 1_000
 
 const DUPLICATE: Denial = { status: 'duplicate' }
@@ -179,7 +179,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
         doubtedKeys.delete(key)
         return
       }
-      // Several tries: the fault that lost the reply may lose this call too.
+      // Retried, because the fault that lost the reply may lose this call too.
       const soon = resultOf(call, promised(send)).catch((error) => callAgain(call, error))
       // A store that granted it is up again; one that is down may never have received it.
       const late = soon.catch((error) => (isGranted === 'yes' ? callLater(call, error) : false))

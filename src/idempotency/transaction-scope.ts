@@ -196,7 +196,7 @@ const LEFT_RUNNING =
 
 /**
  * Not by setImmediate: it is called just before sockets close, so the library might not know yet; and postgres.js, given a
- * statement when its socket is about to close, waits for ever for the connection after it.
+ * statement when its socket is about to close, waits forever for the next connection.
  */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0))

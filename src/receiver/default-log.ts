@@ -20,7 +20,7 @@ export interface LogPlace {
 const MAX_LINE_LENGTH = 1000
 const MAX_STACK_LINES = 50
 const MAX_CAUSES = 5
-/** Of an AggregateError. */
+/** The most errors that are shown of an AggregateError. */
 const MAX_ERRORS = 5
 const MAX_PATH_LENGTH = 100
 
@@ -76,7 +76,7 @@ export class DefaultLog {
     if (!this.repeats.has(own) && this.repeats.size >= MAX_CAUSES_COUNTED) this.forgetPast(delivery, now)
     const key = this.repeats.has(own) || this.repeats.size < MAX_CAUSES_COUNTED ? own : code
     if (isPast(this.repeats.get(key), now)) this.forget(delivery, key)
-    // One that is shared by several accounts names none.
+    // A line that several accounts share names no account.
     const ofOne = key === own ? account : undefined
     const repeated = this.repeats.get(key) ?? { fromMs: now, count: 0, code, account: ofOne, ending }
     this.repeats.set(key, repeated)

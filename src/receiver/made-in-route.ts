@@ -4,7 +4,7 @@ const NEW_FOR_TURNS = 4
 const MADE_IN_ROUTE =
   'tix-webhooks: a receiver is made inside its route, for each request, so that it deduplicates nothing: each has a memory store of its own. Make it once, outside of the route, as in const hooks = tixWebhooks({ … }), or pass a store. If each is kept and used again, nothing is wrong. Logged once.'
 
-/** Receivers that had a delivery as soon as they were made, and none since: in a test there may be one. */
+/** The number of receivers whose only delivery came as soon as they were made. A test may have one. */
 let found = 0
 let hasWarned = false
 
@@ -23,7 +23,7 @@ export function watchForRoute(): () => void {
   })()
   let isFound = false
   return () => {
-    // One that is used again was kept, such as one for each tenant that is made at its first request.
+    // A receiver that is used again was kept, such as one for each tenant, made at its first request.
     if (isFound) found -= 1
     isFound = isNew
     isNew = false

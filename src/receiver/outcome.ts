@@ -160,7 +160,7 @@ export function parked(error: unknown): Outcome {
   return error === undefined ? { outcome: 'parked' } : { outcome: 'parked', error }
 }
 
-/** At random, because deliveries that were refused together must not return together. */
+/** Random, so that deliveries that were refused together are not retried together. */
 function spreadSeconds(): number {
   return RETRY_SECONDS + Math.floor(Math.random() * (MAX_SPREAD_SECONDS - RETRY_SECONDS + 1))
 }

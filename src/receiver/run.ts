@@ -58,7 +58,7 @@ export function runOnce<Request>(
     throw fault
   }
   if (isPromise(ended)) {
-    // Also if the run is given up: it waits for the handler, which still works, and more of them would too.
+    // Also if the run is given up: its handler still works and uses a connection.
     state.occupy(ended)
     return run.answerTo(ended)
   }
@@ -112,9 +112,9 @@ class Run<Request> implements Bounded {
   private call(grant: Grant): MaybePromise<Outcome> {
     const { clock, kind, aborting } = this.state
     const { nowMs } = clock
-    // Such as by the loss of the lease while handledBefore ran.
+    // For example, the lease was lost while handledBefore ran.
     if (aborting.isAborted) return this.endAs(outcomeOfFault(abortedBeforeRun(aborting.signal.reason)))
-    // By the clock: if the event loop was blocked, the timer has not fired yet.
+    // Checked by the clock: after a blocked event loop, the timer has not fired yet.
     if (nowMs >= clock.deadlineMs) {
       return this.endAs(outcomeOfFault(timedOutBeforeRun(this.terms.timeoutMs)))
     }
@@ -175,7 +175,7 @@ class Run<Request> implements Bounded {
   }
 
   private passDeadline(): void {
-    // Until then the guard keeps to the deadline.
+    // Before the handler is called, the guard keeps to the deadline.
     if (this.grant === undefined) return
     const finished = new Promise<Outcome>((resolve) => {
       this.whenFinished = resolve

@@ -59,7 +59,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
     return this.delivery.request
   }
 
-  /** Of a replay there may be none. */
+  /** Whether there is a request: a replay may have none. */
   get hasRequest(): boolean {
     return this.delivery.hasRequest !== false
   }

@@ -33,7 +33,7 @@ function valuesOf(row: object): Row {
   return (Array.isArray(row) ? row : Object.values(row)).map(textOf)
 }
 
-/** Each value is selected as text or a number: bytes are those of it, as without `typeCast` of mysql2. */
+/** Each value is selected as text or a number. Some clients return text as bytes, such as mysql2 with `typeCast: false`. */
 function textOf(value: unknown): unknown {
   return value instanceof Uint8Array ? UTF8.decode(value) : value
 }

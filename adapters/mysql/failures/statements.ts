@@ -86,7 +86,7 @@ function values(...columns: readonly string[]): string {
   return `CONCAT_WS(',', ${columns.map((column) => `IFNULL(HEX(${column}), '-')`).join(', ')}) AS found_values`
 }
 
-/** As text, because HEX of a number are the digits of the number. */
+/** As text, because HEX of a number is the number itself in hexadecimal. */
 const number = (column: string): string => `CAST(${column} AS CHAR CHARACTER SET utf8mb4)`
 
 /** One row: its values in the order of `failureIn`, and its bytes. */
@@ -209,5 +209,5 @@ function dateOf(ms: number): string {
   return whole(Math.min(Math.max(Number.isNaN(ms) ? 0 : ms, -LAST_DATE), LAST_DATE))
 }
 
-/** The last that there is. */
+/** The latest date of JavaScript. */
 const LAST_DATE = 8.64e15

@@ -50,7 +50,7 @@ function openChannel(): NonNullable<typeof channel> {
   return opened
 }
 
-/** Node's own, which can let the process end. */
+/** Node's own channel, which can be made to keep no process alive. */
 interface NodePort extends MessagePort {
   ref(): void
   unref(): void

@@ -2,7 +2,7 @@ import type { FailedDelivery } from '../../../src/index.js'
 import { hexOf } from '../../../src/internal.js'
 import { asciiJson, type Texts } from './texts.js'
 
-/** A value that is absent is null, and so is a number of attempts that is never reached. */
+/** An absent value is null. So is a limit of attempts or hours that is not set. */
 export function parametersOf(failed: FailedDelivery, { write }: Texts): [details: string, body: string] {
   const { account, eventId, orderId, parkAfter = {} } = failed
   const ifAny = (text: string | undefined): string | null => (text === undefined ? null : write(text))

@@ -218,7 +218,7 @@ function tailOf(token: string): number {
   return tail
 }
 
-/** More than there are at a time if all tokens come from receivers. */
+/** The most heads that are kept: more than the receivers of one process have at a time. */
 const MAX_INTERNED = 1_000
 
 /** Returns the same string for equal heads, as long as few are different. */

@@ -22,7 +22,7 @@ const NESTED: readonly string[] = [
 ]
 
 const MAX_DEPTH = 30
-/** Of one error: a getter may make a new cause each time. */
+/** The most errors that are copied for one: a getter may make a new cause each time. */
 const MAX_PARTS = 10_000
 /** A shorter value could be any part of a word. */
 const MIN_VALUE_LENGTH = 3
@@ -71,7 +71,7 @@ class Redaction {
   private work = 0
 
   constructor(error: unknown) {
-    // The loop also reaches what is put in meanwhile, and each part once: an error may contain itself.
+    // The loop also reaches errors that are added while it runs, and each one once: an error may contain itself.
     const parts = new Map<unknown, boolean>([[error, false]])
     const put = (part: unknown, isPart: boolean): void => {
       if (!parts.has(part)) parts.set(part, isPart)

@@ -1,7 +1,7 @@
-/** So many chunks are kept as they came: an ordinary body has no more, and is then copied once or not at all. */
+/** The number of chunks that are kept uncopied. An ordinary body has no more, and is copied once or not at all. */
 const FEW = 32
 
-/** A chunk of this size is kept as it came: the object around it costs little beside its bytes. */
+/** A chunk of at least this size is kept uncopied: the object around it costs little beside its bytes. */
 const LARGE_BYTES = 4096
 
 const MAX_BLOCK_BYTES = 65_536
@@ -9,8 +9,8 @@ const MAX_BLOCK_BYTES = 65_536
 const EMPTY = new Uint8Array()
 
 /**
- * Collects the chunks of a body. The sender decides how many there are, and each is an object of some 200 bytes: of many, the small ones
- * are copied into blocks, so that a body of n bytes holds hardly more than n bytes, and 2 n while it is put together.
+ * Collects the chunks of a body. The sender decides how many there are, and each is an object of some 200 bytes: if there are many, the
+ * small ones are copied into blocks, so that a body of n bytes holds hardly more than n bytes, and 2 n while it is put together.
  */
 export class ByteCollector {
   readonly #parts: Uint8Array[] = []

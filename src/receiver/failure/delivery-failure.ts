@@ -39,7 +39,7 @@ const KEPT_OUTCOMES: ReadonlySet<string> = new Set<OutcomeName>([
   'unprocessable',
   'misconfigured',
 ])
-/** Of other outcomes: a run that never ended, and a database that refuses what the handler did, as it would again. */
+/** Failures of other outcomes that are kept: a run that never ended, and a database that would refuse the handler's writes again. */
 const KEPT_CODES: ReadonlySet<string | undefined> = new Set<OutcomeCode>(['given_up', 'rolled_back'])
 
 /** The longest text that is looked for. */
@@ -54,7 +54,7 @@ export class DeliveryFailure implements GuardedFailure {
   private readonly bytes: Pick<FailedDelivery, 'rawBody' | 'signedAt' | 'secretIndex'>
   private ids: Pick<FailedDelivery, 'eventId' | 'orderId'> = {}
   private hasEnded = false
-  /** Of a run that was given up, which may be handled later. */
+  /** Set while the failure of a run that was given up is kept: the run may still succeed. */
   private keeping: Promise<unknown> | undefined
   private keepOne: JoinedInbox<unknown>['keep']
   private keepResults: readonly unknown[] = KEPT_STATES

@@ -48,8 +48,8 @@ export class Drain {
   }
 
   /**
-   * Refuses new deliveries and resolves when all counted work has ended, or should have: on a Worker the timers of a request are lost with
-   * it, and so is the work that they would have ended. Later calls wait too.
+   * Refuses new deliveries, and resolves when all counted work has ended, or is past its latest end: a Worker loses the timers of a
+   * request that is over, and with them the end of its work. Later calls wait too.
    *
    * @param graceMs how long deliveries are still taken. Of several calls, the grace that ends first counts
    */

@@ -82,14 +82,14 @@ export interface Operations<Request = unknown> {
    * ```
    */
   replay(filter: ReplayFilter, options?: ReplayOptions<Request>): Promise<readonly Replayed[]>
-  /** The same for either. */
+  /** Both forms in one, for code that passes its argument on. */
   replay(
     what: string | ReplayFilter,
     options?: ReplayOptions<Request>,
   ): Promise<Outcome | undefined | readonly Replayed[]>
 }
 
-/** The calls of a receiver for the one who runs it, for an adapter to pass on. */
+/** The operations of a receiver, for an adapter to put on its handler. */
 export function operationsOf<Request>({ health, drain, replay }: Operations<Request>): Operations<Request> {
   return { health, drain, replay }
 }

@@ -32,7 +32,7 @@ export function placesOf({ concurrency, account, inbox }: ConcurrencyOptions): P
 }
 
 function limitsIn(concurrency: number | Concurrency): Concurrency {
-  // Both own properties: a library may have set one of the same name on Object.prototype.
+  // Own properties only: a library may have set one of these names on Object.prototype.
   if (typeof concurrency === 'number') return { runs: concurrency, perAccount: undefined }
   if (!isRecord(concurrency)) {
     throw new TypeError(
