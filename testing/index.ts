@@ -18,7 +18,7 @@ export type { InboxCut, InboxHarness, InboxNeed } from './inbox-cases/harness.js
 export type { InboxCase } from './inbox-cases/inbox-case.js'
 export { inboxCases } from './inbox-cases/inbox-cases.js'
 export { type Interruption, type InterruptionOptions, interruptions } from './interruptions/interruptions.js'
-export type { FetchHandler, ProcessContext, StartedProcess } from './interruptions/parts.js'
+export type { FetchHandler, ProcessContext, StartedProcess } from './interruptions/run-parts.js'
 export {
   type AnyAnswer,
   type DeliveryAttempt,

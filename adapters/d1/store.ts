@@ -1,7 +1,7 @@
 import type { Purgeable, RemoteStore } from '../../src/index.js'
 import { checkedFor, checkedStore, checkOptionNames, createPurger } from '../../src/internal.js'
 import { type FoundColumn, missingFrom, ofAnotherVersion } from '../sqlite-dialect/ddl.js'
-import { claimResult, hostedTable, isCompleted } from '../sqlite-dialect/hosted.js'
+import { claimResult, hostedTable, isCompleted } from '../sqlite-dialect/hosted-table.js'
 import { unavailable } from './advice.js'
 import { checkDatabase, type D1Database, type D1Result, type D1Statement } from './database.js'
 

@@ -1,6 +1,6 @@
 import type { ClaimResult } from '../../src/index.js'
 import { OBJECT_PURGE_MS } from '../../src/internal.js'
-import { claimResult, hostedTable, isCompleted } from '../sqlite-dialect/hosted.js'
+import { claimResult, hostedTable, isCompleted } from '../sqlite-dialect/hosted-table.js'
 import type { DurableObjectState, DurableObjectStorage } from './cloudflare.js'
 import type { ObjectCall } from './protocol.js'
 

@@ -1,5 +1,5 @@
 import { StoreError } from '../../src/index.js'
-import { bytesIn, misread, sharedMap } from '../../src/internal.js'
+import { bytesIn, sharedMap, unexpectedRows } from '../../src/internal.js'
 import { NO_AUTOCOMMIT } from './advice.js'
 import type { Ask } from './drivers/driver.js'
 import { quote } from './sql.js'
@@ -69,7 +69,7 @@ async function isFlushedAtCommit(ask: Ask): Promise<boolean> {
 export async function checkAutocommit(ask: Ask): Promise<void> {
   const [row] = (await ask('SELECT @@autocommit')).rows
   const value = Number(row?.[0])
-  if (value !== 0 && value !== 1) throw misread()
+  if (value !== 0 && value !== 1) throw unexpectedRows()
   if (value === 0) throw new StoreError('store_unavailable', NO_AUTOCOMMIT)
 }
 

@@ -1,5 +1,5 @@
 import type { Change } from '../../src/index.js'
-import { checkChanges, misread } from '../../src/internal.js'
+import { checkChanges, unexpectedRows } from '../../src/internal.js'
 import { isForbidden, isMissing } from './advice.js'
 import { retryConflicts } from './conflicts.js'
 import type { Database } from './database.js'
@@ -87,7 +87,7 @@ export function newestTable(
       try {
         await use.queryHanded(tx, recording(checked, retainMs))
         const { rows } = await use.queryHanded(tx, reading(checked))
-        if (rows.length !== checked.length) throw misread()
+        if (rows.length !== checked.length) throw unexpectedRows()
         const stored = new Set(rows.map((row) => row.map(String).join(' ').toLowerCase()))
         const newest = new Set(
           checked

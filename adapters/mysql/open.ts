@@ -1,5 +1,5 @@
 import type { JoinedRequest, OnceRequest } from '../../src/index.js'
-import { misread } from '../../src/internal.js'
+import { unexpectedRows } from '../../src/internal.js'
 import type { Answer, Ask, CheckedDriver, Row } from './drivers/driver.js'
 import { MARK } from './drivers/driver.js'
 import { deleting } from './failures/statements.js'
@@ -64,7 +64,7 @@ export function opener(
     }
     const [row] = (await ask(looking(key, run, failureKey ?? ''))).rows
     const [isOurs, isLive, isThere, failure] = row ?? ([] as Row)
-    if (isThere === undefined) throw misread()
+    if (isThere === undefined) throw unexpectedRows()
     if (isTrue(isOurs)) return { opening: { status: 'opened' }, failure }
     if (!isTrue(isThere)) throw noSlots(locks)
     return { opening: { status: isTrue(isLive) ? 'duplicate' : 'in_flight' }, failure: null }

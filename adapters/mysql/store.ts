@@ -7,7 +7,7 @@ import {
   checkOptionNames,
   createBursts,
   createPurger,
-  misread,
+  unexpectedRows,
 } from '../../src/internal.js'
 import { isOfOneRow } from './advice.js'
 import { retryConflicts } from './conflicts.js'
@@ -210,7 +210,7 @@ function inFlight(retryAfterMs: number): ClaimResult {
 
 function writtenBy({ written }: Answer): NonNullable<Answer['written']> {
   if (written === undefined || !Number.isFinite(written.count) || !Number.isFinite(written.id))
-    throw misread()
+    throw unexpectedRows()
   return written
 }
 
@@ -220,7 +220,7 @@ function recordsIn({ rows }: Answer): Map<string, StoredRecord> {
 
 function recordIn([key, token, state, attempt, leftMs]: Row): [string, StoredRecord] {
   const stateNow = STATES[Number(state) - 1]
-  if (stateNow === undefined) throw misread()
+  if (stateNow === undefined) throw unexpectedRows()
   return [
     textIn(key),
     { token: textIn(token), state: stateNow, attempt: Number(attempt), leftMs: Number(leftMs) },

@@ -18,9 +18,9 @@ import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
 import { joinableOf } from './failures/failures.js'
 import { newestDdl, newestTable } from './newest.js'
-import { type Ask, placeIn, placeOf } from './place.js'
 import { runnerOf } from './run.js'
 import { tableOf } from './table.js'
+import { type Ask, locationIn, locationOf } from './table-location.js'
 
 export interface PostgresInboxOptions {
   /** Its table: a name, or a schema and a name. Default `tix_webhooks_inbox`, in the schema in which the first statement finds it. */
@@ -173,9 +173,9 @@ function createInbox<Tx>(
   }
   const idleMs = checkSeconds(options.idleTimeoutSeconds ?? DEFAULT_IDLE_SECONDS) * 1000
   const driver = driverOf<Tx>(pool, options.as)
-  const place = placeIn(pool, options.table ?? TABLE)
+  const location = locationIn(pool, options.table ?? TABLE)
   const table = tableOf({
-    place,
+    location,
     columns: COLUMNS,
     migrate: MIGRATE,
   })
@@ -183,7 +183,7 @@ function createInbox<Tx>(
   const finding = table.byName(
     (name) => `SELECT true AS found FROM ${name} WHERE key = $1::text AND expires_at > now()`,
   )
-  const newest = newestTable(place, driver, MIGRATE)
+  const newest = newestTable(location, driver, MIGRATE)
   let longestRetentionMs = checkRetentionSeconds(options.retentionSeconds) * 1000
   const { start, purge } = createPurger(deleteExpired, options.purgeEverySeconds)
 
@@ -273,8 +273,8 @@ const MIGRATE = 'inbox.migrate()'
 
 /** The SQL that creates the tables, by their default names. */
 export const inboxDdl: string = [
-  tableOf({ place: placeOf(TABLE), columns: COLUMNS, migrate: '' }).ddl,
-  newestDdl(placeOf(TABLE)),
+  tableOf({ location: locationOf(TABLE), columns: COLUMNS, migrate: '' }).ddl,
+  newestDdl(locationOf(TABLE)),
 ].join('\n')
 
 function checkSeconds(value: number): number {

@@ -3,8 +3,8 @@ import { checkChanges } from '../../src/internal.js'
 import { isForbidden, isOutside } from './advice.js'
 import { OUTSIDE } from './drivers/commit-check.js'
 import { type CheckedDriver, type Row, unchecked } from './drivers/driver.js'
-import type { Ask, Place } from './place.js'
 import { type Table, tableOf } from './table.js'
+import type { Ask, TableLocation } from './table-location.js'
 
 /** The table of the newest change of each subject, beside that of the records. */
 export interface NewestTable extends Pick<Table, 'ddl' | 'migrate'> {
@@ -26,13 +26,13 @@ const COLUMNS = {
   expires_at: 'timestamptz NOT NULL',
 }
 
-/** @param place where the table of the records is: it is beside that */
+/** @param location of the table of the records, beside which it is */
 export function newestTable(
-  place: Place,
+  location: TableLocation,
   driver: CheckedDriver<unknown, unknown>,
   migrate: string,
 ): NewestTable {
-  const table = tableBeside(place, migrate)
+  const table = tableBeside(location, migrate)
   const recording = table.byName(recordIn)
   let hasWarned = false
 
@@ -64,7 +64,7 @@ export function newestTable(
       // By position, because clients can rename columns, and change text, such as the subjects.
       const results = rows.map((row) => Object.values(row)[0])
       if (results.length !== sorted.length || results.some((result) => typeof result !== 'boolean')) {
-        throw table.misread()
+        throw table.unexpectedRows()
       }
       const newest = new Map(sorted.map(({ subject }, position) => [subject, results[position] === true]))
       return changes.map(({ subject }) => newest.get(subject) === true)
@@ -77,7 +77,7 @@ export function newestTable(
           const ask: Ask = (sql, parameters) => driver.query(tx, sql, parameters)
           const [row] = await ask(SIZE, [table.name])
           const [isFound, isUsed] = Object.values(row ?? {})
-          if (typeof isFound !== 'boolean' || typeof isUsed !== 'boolean') throw table.misread()
+          if (typeof isFound !== 'boolean' || typeof isUsed !== 'boolean') throw table.unexpectedRows()
           isEmpty = !isUsed
           // A version before this table has migrated the database.
           return isFound ? table.purge(ask, limit) : 0
@@ -123,13 +123,13 @@ function recordIn(table: string): string {
 }
 
 /** The SQL of the table. */
-export function newestDdl(place: Place): string {
-  return tableBeside(place, '').ddl
+export function newestDdl(location: TableLocation): string {
+  return tableBeside(location, '').ddl
 }
 
-function tableBeside(place: Place, migrate: string): Table {
+function tableBeside(location: TableLocation, migrate: string): Table {
   return tableOf({
-    place,
+    location,
     suffix: '_newest',
     columns: COLUMNS,
     // Short enough that Postgres does not truncate it after the longest name of a table.

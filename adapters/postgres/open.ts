@@ -1,8 +1,8 @@
 import type { JoinedRequest, OnceRequest } from '../../src/index.js'
 import { ROLLBACK_MARGIN_MS } from '../../src/internal.js'
 import type { CheckedDriver } from './drivers/driver.js'
-import type { Ask } from './place.js'
 import type { Table } from './table.js'
+import type { Ask } from './table-location.js'
 
 /** The state of a transaction that was opened for a handler; the server's id of it, to ask after a lost COMMIT. */
 export type Opening =
@@ -50,15 +50,15 @@ export function opener(
         : await ask(sql.record, [key, retainMs, ...limits, ...parkedKey])
     // By position, because clients can rename columns. Ours are single words: one that is renamed may also move to the end.
     const [isLocked, isNew, id, isParked] = Object.values(row ?? {})
-    if (typeof isLocked !== 'boolean' || typeof isNew !== 'boolean') throw table.misread()
+    if (typeof isLocked !== 'boolean' || typeof isNew !== 'boolean') throw table.unexpectedRows()
     if (!isLocked) return { status: 'in_flight' }
     if (failures !== undefined) {
-      if (typeof isParked !== 'boolean') throw table.misread()
+      if (typeof isParked !== 'boolean') throw table.unexpectedRows()
       if (isParked) return { status: 'parked' }
     }
     if (!isNew) return { status: 'duplicate' }
     // A client may turn text that is a number into one.
-    if (!/^\d+$/.test(String(id))) throw table.misread()
+    if (!/^\d+$/.test(String(id))) throw table.unexpectedRows()
     return { status: 'opened', id: String(id) }
   }
 }

@@ -14,9 +14,9 @@ import { driverOf, queryOf } from './drivers/choose.js'
 import { type Query, type StatementResult, unchecked } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
-import { type Ask, placeIn, placeOf } from './place.js'
 import { arrayLiteral, type StoreRequest, type StoreStatements, statementsFor } from './statements.js'
 import { tableOf } from './table.js'
+import { type Ask, locationIn, locationOf } from './table-location.js'
 
 export interface PostgresStoreOptions {
   /** Its table: a name, or a schema and a name. Default `tix_webhooks`, in the schema in which the first statement finds it. */
@@ -75,7 +75,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
   /** With a limit, also of the time until there is a connection: a statement under way holds up others. */
   const send: Query = (sql, parameters) => answered(STATEMENT_MS, query(sql, parameters))
   const table = tableOf({
-    place: placeIn(pool, options.table ?? TABLE),
+    location: locationIn(pool, options.table ?? TABLE),
     columns: COLUMNS,
     purgedBy: 'purge_after',
     migrate: 'store.migrate()',
@@ -118,7 +118,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
 
   /** By the count: a returned row would make a completion a tenth more expensive. */
   function writtenByOne({ rows: [row], count }: StatementResult): Written {
-    if (typeof count !== 'number') throw table.misread()
+    if (typeof count !== 'number') throw table.unexpectedRows()
     return count === 0 ? undefined : Object.values(row ?? {})
   }
 
@@ -128,7 +128,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
       // By position, because clients can rename columns.
       const [number, ...values] = Object.values(row)
       const index = numberIn(number) - 1
-      if (!(index in written) || written[index] !== undefined) throw table.misread()
+      if (!(index in written) || written[index] !== undefined) throw table.unexpectedRows()
       written[index] = values
     }
     return written
@@ -137,7 +137,8 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
   /** It reads no text, which a client may be set to change. */
   function readClaim(written: Written): ClaimResult {
     const [isOurs, isCompleted, isReleased, attempt, leftMs] = written ?? []
-    if ([isOurs, isCompleted, isReleased].some((value) => typeof value !== 'boolean')) throw table.misread()
+    if ([isOurs, isCompleted, isReleased].some((value) => typeof value !== 'boolean'))
+      throw table.unexpectedRows()
     if (isOurs) return { status: 'claimed', attempt: numberIn(attempt) }
     if (isCompleted) return { status: 'completed' }
     // Released by the token of this claim: nothing runs.
@@ -147,7 +148,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
   /** Clients can be set to return numbers as text. */
   function numberIn(value: unknown): number {
     const number = value === null || value === '' ? Number.NaN : Number(value)
-    if (!Number.isFinite(number)) throw table.misread()
+    if (!Number.isFinite(number)) throw table.unexpectedRows()
     return number
   }
 
@@ -178,7 +179,7 @@ const TABLE = 'tix_webhooks'
 
 /** The SQL that creates the table, by its default name. */
 export const storeDdl: string = tableOf({
-  place: placeOf(TABLE),
+  location: locationOf(TABLE),
   columns: COLUMNS,
   purgedBy: 'purge_after',
   migrate: '',

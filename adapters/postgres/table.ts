@@ -1,8 +1,8 @@
 import { StoreError } from '../../src/index.js'
-import { CHECK_LOCK_MS, misread } from '../../src/internal.js'
+import { CHECK_LOCK_MS, unexpectedRows } from '../../src/internal.js'
 import { isMissing, notCommitted, unavailable } from './advice.js'
 import type { CheckedDriver, Row } from './drivers/driver.js'
-import { type Ask, type Place, quote } from './place.js'
+import { type Ask, quote, type TableLocation } from './table-location.js'
 
 /** A table of ours, of which the user may have chosen the name. */
 export interface Table {
@@ -11,7 +11,7 @@ export interface Table {
   /** The name alone. */
   readonly table: string
   /** To be called before a statement that uses the table, on the same connection. */
-  readonly find: Place['find']
+  readonly find: TableLocation['find']
   /** Text made from the name: made again if the schema has been found since. */
   byName<T>(make: (name: string) => T): () => T
   /** The SQL that creates it. */
@@ -25,13 +25,13 @@ export interface Table {
   /** The store's error for one of the database or the driver. */
   unavailable(error: unknown): StoreError
   /** The error for rows without the selected values. */
-  misread(): StoreError
+  unexpectedRows(): StoreError
   /** The same as `unavailable`, after the handler has returned. */
   notCommitted(error: unknown): StoreError
 }
 
 export interface TableDefinition {
-  readonly place: Place
+  readonly location: TableLocation
   /** Appended to its name: of a second table beside the first. Default: nothing. */
   readonly suffix?: string
   /** The columns with their types; the first one is the key. */
@@ -51,7 +51,7 @@ export interface TableDefinition {
 const MIGRATION_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tix-webhooks migrate', 0))::text"
 
 export function tableOf({
-  place,
+  location,
   suffix = '',
   columns,
   purgedBy = 'expires_at',
@@ -59,8 +59,8 @@ export function tableOf({
   indexes = { [indexSuffix]: `(${purgedBy})` },
   migrate,
 }: TableDefinition): Table {
-  const plainName = `${place.table}${suffix}`
-  const nameNow = (): string => `${place.schema}${quote(plainName)}`
+  const plainName = `${location.table}${suffix}`
+  const nameNow = (): string => `${location.schema}${quote(plainName)}`
   const names = {
     get name() {
       return nameNow()
@@ -129,25 +129,25 @@ export function tableOf({
       return nameNow()
     },
     table: plainName,
-    find: place.find,
+    find: location.find,
     byName,
-    ddl: `${creating(`${place.named}${quote(plainName)}`).join(';\n\n')};\n`,
+    ddl: `${creating(`${location.named}${quote(plainName)}`).join(';\n\n')};\n`,
     async purge(ask, limit) {
-      await place.find(ask)
+      await location.find(ask)
       return (await ask(purging(), [limit])).length
     },
     async check(ask) {
       // The transaction's own: a client that gives up leaves its statement to the server, where it waits for the lock.
       await ask("SELECT set_config('lock_timeout', $1::text, true)", [String(CHECK_LOCK_MS)])
-      await place.find(ask)
+      await location.find(ask)
       await ask(checking(), [0])
     },
     unavailable(error) {
       const advised = unavailable(error, names)
-      if (isMissing(error)) place.forget()
+      if (isMissing(error)) location.forget()
       return advised
     },
-    misread,
+    unexpectedRows,
     notCommitted: (error) => notCommitted(error, names),
     async migrate(driver) {
       try {
@@ -156,7 +156,7 @@ export function tableOf({
           // At a higher level the snapshot would be older than a table that another deploy has just created.
           await ask('SET TRANSACTION ISOLATION LEVEL READ COMMITTED', [])
           await ask(MIGRATION_LOCK, [])
-          await place.find(ask)
+          await location.find(ask)
           const name = nameNow()
           if (!isTrue(await ask('SELECT to_regclass($1) IS NOT NULL AS found', [name]))) {
             for (const statement of creating(name)) await ask(statement, [])
@@ -184,7 +184,7 @@ const IS_UNLOGGED =
 
 function isTrue(rows: readonly Row[]): boolean {
   const [value] = Object.values(rows[0] ?? {})
-  if (typeof value !== 'boolean') throw misread()
+  if (typeof value !== 'boolean') throw unexpectedRows()
   return value
 }
 

@@ -1,4 +1,4 @@
-import { misread } from '../lib/misread.js'
+import { unexpectedRows } from '../lib/unexpected-rows.js'
 
 /** Text without NUL and halves of surrogate pairs, which not every database or client can hold: they are replaced. */
 export function storableText(text: string): string {
@@ -7,7 +7,8 @@ export function storableText(text: string): string {
 
 /** @throws StoreError when it is not an x and hexadecimal digits, which no setting of a client changes */
 export function bytesIn(value: unknown): Uint8Array {
-  if (typeof value !== 'string' || value.length % 2 === 0 || !/^x[\da-f]*$/i.test(value)) throw misread()
+  if (typeof value !== 'string' || value.length % 2 === 0 || !/^x[\da-f]*$/i.test(value))
+    throw unexpectedRows()
   const bytes = new Uint8Array((value.length - 1) / 2)
   for (let i = 0; i < bytes.length; i++) {
     bytes[i] = digitAt(value, 2 * i + 1) * 16 + digitAt(value, 2 * i + 2)

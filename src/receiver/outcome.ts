@@ -15,7 +15,7 @@ import {
 } from '../errors.js'
 import type { Denial } from '../idempotency/guard.js'
 import { ignoreRejection } from '../lib/call-safely.js'
-import { explainThrown } from '../lib/thrown.js'
+import { explainThrown } from '../lib/handler-error.js'
 
 /** The ways a delivery can end. */
 export type OutcomeName =

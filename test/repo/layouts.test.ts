@@ -5,7 +5,7 @@ import { durableObjectStore } from 'tix-webhooks/durable-object'
 import { ddl } from 'tix-webhooks/postgres'
 import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { hostedTable } from '../../adapters/sqlite-dialect/hosted.js'
+import { hostedTable } from '../../adapters/sqlite-dialect/hosted-table.js'
 import { eventKey } from '../../src/receiver/key.js'
 import { openDatabase, valuesOf } from '../support/sqlite-open.js'
 

@@ -1,7 +1,7 @@
 import { checkOptionNames, describeType, describeValue } from '../../src/internal.js'
 import { type Call, describeFault, type Fault, type FaultKind } from './faults.js'
-import type { AnyDelivery, RunParts } from './parts.js'
 import { dispose, run } from './run.js'
+import type { AnyDelivery, RunParts } from './run-parts.js'
 import { Story } from './story.js'
 
 export interface InterruptionOptions<World extends object, Delivery extends AnyDelivery = AnyDelivery>

@@ -1,7 +1,7 @@
 import type { ClaimRequest, IdempotencyStore, Lease } from '../../src/index.js'
 import { isObject } from './data.js'
 
-interface Held extends Lease {
+interface HeldLease extends Lease {
   readonly store: IdempotencyStore
   readonly endsAtMs: number
 }
@@ -11,7 +11,7 @@ interface Held extends Lease {
  * virtual time is over: then any other delivery may claim, as if it had expired.
  */
 export class Leases {
-  private readonly held = new Map<string, Held>()
+  private readonly held = new Map<string, HeldLease>()
 
   /** Notes the result of a call. */
   returned(

@@ -1,8 +1,8 @@
 import { context } from './context.js'
+import { makeDeadResult, ProcessDied } from './dead-process.js'
 import { type Call, type Fault, isAt } from './faults.js'
-import { Held } from './held.js'
 import { isStore, type Leases } from './leases.js'
-import { makeNowhere, ProcessDied } from './nowhere.js'
+import { OpenConnections } from './open-connections.js'
 import type { Story } from './story.js'
 
 /** The parameters of each process of a run. */
@@ -17,12 +17,12 @@ export interface Parts {
 export class ProcessLife {
   isAlive = true
   /** Returns the result of its calls when it is dead. */
-  readonly nowhere: () => never = makeNowhere()
+  readonly nowhere: () => never = makeDeadResult()
   /** Whether the call of the fault was made. */
   isInterrupted = false
   readonly calls: Call[] = []
   readonly died: Promise<void>
-  private readonly held = new Held()
+  private readonly open = new OpenConnections()
   private readonly inFlight = new Set<Promise<unknown>>()
   private readonly times = new Map<string, number>()
   private readonly deaths = new Set<() => void>()
@@ -112,21 +112,21 @@ export class ProcessLife {
 
   /** Notes the result of a call. */
   returned(target: unknown, method: PropertyKey, args: readonly unknown[], result: unknown): void {
-    this.held.called(target, method, args)
-    this.held.take(result)
+    this.open.called(target, method, args)
+    this.open.take(result)
     this.leases.returned(target, method, args, result, this.now())
     this.giveUpLate()
   }
 
   /** Notes an argument of a callback. */
   given(value: unknown): void {
-    this.held.take(value, 'release')
+    this.open.take(value, 'release')
     this.giveUpLate()
   }
 
   /** A call may have been in flight when the process died. */
   private giveUpLate(): void {
-    if (!this.reachesWorld) this.held.giveUp()
+    if (!this.reachesWorld) this.open.giveUp()
   }
 
   onDeath(act: () => void): void {
@@ -177,7 +177,7 @@ export class ProcessLife {
 
   /** Closes what the process holds, as the operating system does for a dead one. */
   async close(close: (() => unknown) | undefined): Promise<void> {
-    await this.held.giveUp()
+    await this.open.giveUp()
     this.isClosing = true
     const closed = context().run(this.closer, async () => close?.())
     // What a dying process throws concerns nobody.

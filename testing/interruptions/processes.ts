@@ -4,8 +4,8 @@ import type { AnyAnswer } from '../retries/retries.js'
 import type { Call } from './faults.js'
 import { Leases } from './leases.js'
 import { Membrane } from './membrane.js'
-import type { AnyDelivery, RunContext, RunParts, StartedProcess } from './parts.js'
 import { ProcessLife } from './process-life.js'
+import type { AnyDelivery, RunContext, RunParts, StartedProcess } from './run-parts.js'
 
 interface Running<Delivery extends AnyDelivery> {
   readonly life: ProcessLife

@@ -2,7 +2,7 @@ import type { MysqlConnection, MysqlPool } from './connection.js'
 import type { CheckedDriver, MysqlDriver } from './driver.js'
 import { notAPool } from './other-libraries.js'
 import { isMysqlPool, poolDriver } from './pool.js'
-import { isTwoMethodDriver, twoMethodDriver } from './two-methods.js'
+import { isTwoMethodDriver, twoMethodDriver } from './user-driver.js'
 
 /** The transaction that handlers get: a `PoolConnection` of mysql2 or of mariadb. */
 export type TransactionOf<Pool> = Pool extends { getConnection(): Promise<infer Connection> }

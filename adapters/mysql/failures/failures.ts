@@ -11,8 +11,8 @@ import {
   createPurger,
   failureIn,
   groupIn,
-  misread,
   sharedMap,
+  unexpectedRows,
 } from '../../../src/internal.js'
 import { retryConflicts } from '../conflicts.js'
 import { type Database, databaseOf } from '../database.js'
@@ -169,7 +169,7 @@ function createFailures<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: MysqlFai
     async count(filter) {
       const checked = checkFailureFilter(filter)
       const [row] = await rowsOf(() => counting(table.name, checked))
-      if (row === undefined) throw misread()
+      if (row === undefined) throw unexpectedRows()
       return Number(row[0])
     },
     check: () => asking(table.check),
@@ -187,7 +187,7 @@ function readFailure([values, body]: Row): Failure {
 
 /** The values that a statement has put into one text. */
 function valuesIn(given: unknown): (string | null)[] {
-  if (typeof given !== 'string') throw misread()
+  if (typeof given !== 'string') throw unexpectedRows()
   return given.split(',').map((hex) => (hex === '-' ? null : UTF8.decode(bytesIn(`x${hex}`))))
 }
 

@@ -1,5 +1,5 @@
 import type { FailedDelivery, FailureState } from '../../../src/index.js'
-import { keepInTurn, misread } from '../../../src/internal.js'
+import { keepInTurn, unexpectedRows } from '../../../src/internal.js'
 import { retryConflicts } from '../conflicts.js'
 import type { Ask, CheckedDriver } from '../drivers/driver.js'
 import { checkSlots, isSlotOf } from '../locks.js'
@@ -21,7 +21,7 @@ export function keeper(
   async function keepWith(ask: Ask, failed: FailedDelivery): Promise<FailureState> {
     await ask(keeping(table.name, failed))
     const [row] = (await ask(isParked(table.name, failed.key))).rows
-    if (row === undefined) throw misread()
+    if (row === undefined) throw unexpectedRows()
     return Number(row[0]) === 1 ? 'parked' : 'failing'
   }
 

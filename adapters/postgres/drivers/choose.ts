@@ -2,7 +2,7 @@ import type { CheckedDriver, PostgresDriver, Query } from './driver.js'
 import { notAPool } from './other-libraries.js'
 import { isPgPool, type PgPool, pgDriver, pgQuery } from './pg.js'
 import { isPostgresJs, type PostgresJs, postgresJsDriver, postgresJsQuery } from './postgres-js.js'
-import { isTwoMethodDriver, twoMethodDriver } from './two-methods.js'
+import { isTwoMethodDriver, twoMethodDriver } from './user-driver.js'
 
 /** The transaction that handlers get: a `PoolClient` of `pg`, or the `sql` of a postgres.js transaction. */
 export type TransactionOf<Pool> = Pool extends {

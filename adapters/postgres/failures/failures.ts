@@ -20,9 +20,9 @@ import { driverOf, queryOf } from '../drivers/choose.js'
 import { type PostgresDriver, unchecked } from '../drivers/driver.js'
 import type { PgPool } from '../drivers/pg.js'
 import type { PostgresJs } from '../drivers/postgres-js.js'
-import { isTwoMethodDriver } from '../drivers/two-methods.js'
-import { type Ask, placeIn, placeOf } from '../place.js'
+import { isTwoMethodDriver } from '../drivers/user-driver.js'
 import { type Table, tableOf } from '../table.js'
+import { type Ask, locationIn, locationOf } from '../table-location.js'
 import { keeper, onlyBoolean } from './keep.js'
 import { isoOf } from './rows.js'
 import {
@@ -114,7 +114,7 @@ function createFailures<Tx>(
   const retentionMs = checkFailureRetention(options.retentionSeconds) * 1000
   const driver = driverOf(pool, undefined, 'postgresFailures')
   const table = tableOf({
-    place: placeIn(pool, options.table ?? TABLE),
+    location: locationIn(pool, options.table ?? TABLE),
     columns: COLUMNS,
     indexes: INDEXES,
     migrate: 'failures.migrate()',
@@ -247,7 +247,7 @@ const TABLE = 'tix_webhooks_failures'
 
 /** The SQL that creates the table, by its default name. */
 export const failuresDdl: string = tableOf({
-  place: placeOf(TABLE),
+  location: locationOf(TABLE),
   columns: COLUMNS,
   indexes: INDEXES,
   migrate: '',

@@ -1,11 +1,11 @@
 import type { FailedDelivery, FailureState } from '../../../src/index.js'
-import { keepInTurn, misread, STATEMENT_MS } from '../../../src/internal.js'
+import { keepInTurn, STATEMENT_MS, unexpectedRows } from '../../../src/internal.js'
 import { isConflict } from '../advice.js'
 import { answered } from '../drivers/answered.js'
 import { type CheckedDriver, type Row, unchecked } from '../drivers/driver.js'
 import { limit, lockOf } from '../open.js'
-import type { Ask } from '../place.js'
 import type { Table } from '../table.js'
+import type { Ask } from '../table-location.js'
 import { parametersOf } from './rows.js'
 import { keeping } from './statements.js'
 import type { Texts } from './texts.js'
@@ -78,7 +78,7 @@ export function keeper(
       const lock = `SELECT ${lockOf(inbox.name, '$1::text')} AS locked, current_setting('transaction_isolation') = 'read committed' AS low, ${limit('idle_in_transaction_session_timeout', `'${STATEMENT_MS}'`)}`
       const [row] = isAbove ? await ask(lock, [failed.key]) : await driver.first(tx, lock, [failed.key])
       const [isLocked, isReadCommitted] = Object.values(row ?? {})
-      if (typeof isLocked !== 'boolean' || typeof isReadCommitted !== 'boolean') throw misread()
+      if (typeof isLocked !== 'boolean' || typeof isReadCommitted !== 'boolean') throw unexpectedRows()
       if (!isReadCommitted && !isAbove) return 'above'
       if (!isLocked) return 'in_flight'
     }
@@ -93,6 +93,6 @@ export function keeper(
 /** The first value of the first row. */
 export function onlyBoolean(rows: readonly Row[]): boolean {
   const [value] = Object.values(rows[0] ?? {})
-  if (typeof value !== 'boolean') throw misread()
+  if (typeof value !== 'boolean') throw unexpectedRows()
   return value
 }

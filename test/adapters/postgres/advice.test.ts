@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { placeOf } from '../../../adapters/postgres/place.js'
 import { tableOf } from '../../../adapters/postgres/table.js'
+import { locationOf } from '../../../adapters/postgres/table-location.js'
 
-const table = tableOf({ place: placeOf('seen'), columns: {}, migrate: 'store.migrate()' })
+const table = tableOf({ location: locationOf('seen'), columns: {}, migrate: 'store.migrate()' })
 const fault = (code: string | undefined, message = 'what it says'): Error =>
   Object.assign(new Error(message), code === undefined ? {} : { code })
 

@@ -1,4 +1,4 @@
-import { misread } from '../../src/internal.js'
+import { unexpectedRows } from '../../src/internal.js'
 import type { Row } from './drivers/driver.js'
 
 /** Runs a statement on the connection that is about to use the table. */
@@ -8,7 +8,7 @@ export type Ask = (sql: string, parameters: readonly unknown[]) => Promise<reado
  * The schema of a table: the one that the user named, or the first in which Postgres finds it, kept from then on. A handler, or the
  * app's pool, can leave a connection with another `search_path`, in which a table of that name has other records.
  */
-export interface Place {
+export interface TableLocation {
   /** The name of the table, without its schema. */
   readonly table: string
   /** The schema if the user named it, in the form of `schema`. */
@@ -22,22 +22,22 @@ export interface Place {
 }
 
 /** A second inbox of a pool must not look for itself: by then, a handler may have left another `search_path`. */
-const known = new WeakMap<object, Map<string, Place>>()
+const known = new WeakMap<object, Map<string, TableLocation>>()
 
-/** The place of a table for all that use this pool. See `placeOf`. */
-export function placeIn(pool: object, given: string): Place {
-  const places = known.get(pool) ?? new Map<string, Place>()
-  known.set(pool, places)
-  const place = places.get(given) ?? placeOf(given)
-  places.set(given, place)
-  return place
+/** The location of a table for all that use this pool. See `locationOf`. */
+export function locationIn(pool: object, given: string): TableLocation {
+  const locations = known.get(pool) ?? new Map<string, TableLocation>()
+  known.set(pool, locations)
+  const location = locations.get(given) ?? locationOf(given)
+  locations.set(given, location)
+  return location
 }
 
 /**
  * @param given the user's text: a name, or a schema and a name
  * @throws TypeError when it is neither
  */
-export function placeOf(given: string): Place {
+export function locationOf(given: string): TableLocation {
   if (typeof given !== 'string' || !/^([A-Za-z_]\w{0,47}\.)?[A-Za-z_]\w{0,47}$/.test(given)) {
     throw new TypeError(
       "table must be a name of 1 to 48 letters, digits and _, such as 'webhooks', or a schema and such a name, such as 'app.webhooks'.",
@@ -79,6 +79,6 @@ const FIND = `
 function nameIn(rows: readonly Row[]): string {
   // By position, because clients can rename columns.
   const [found] = Object.values(rows[0] ?? {})
-  if (typeof found !== 'string' || !/^x([\da-f]{2})*$/i.test(found)) throw misread()
+  if (typeof found !== 'string' || !/^x([\da-f]{2})*$/i.test(found)) throw unexpectedRows()
   return decodeURIComponent(found.slice(1).replace(/../g, '%$&'))
 }

@@ -14,7 +14,7 @@ const has = (value: Methods, ...names: readonly string[]): boolean =>
  * The connections and transactions that a process has opened on a pool that outlives it. When the process dies, they end as if it had
  * been killed: the connection is closed, or the transaction is rolled back.
  */
-export class Held {
+export class OpenConnections {
   private readonly objects = new Set<Methods>()
   /** Connections in a transaction that was begun by hand, and the method that sent its BEGIN. */
   private readonly begun = new Map<Methods, string>()

@@ -14,7 +14,7 @@ const MOST_USES = 1000
  * it gives nothing, so that the remaining code of the process neither continues nor fails. The returned function returns it, and counts
  * as a use; after many uses it throws.
  */
-export function makeNowhere(): () => never {
+export function makeDeadResult(): () => never {
   let uses = 0
   const used = <Value>(value: Value): Value => {
     uses += 1
