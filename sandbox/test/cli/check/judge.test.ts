@@ -55,47 +55,37 @@ test.each<[ScenarioName, (number | string)[]]>([
   expect(judged(name, got)).toEqual({ passed: true, expected: expect.stringMatching(/answered/) })
 })
 
-test('a 4xx to what is no event passes, with a word about senders that give up', () => {
-  expect(judged('not-an-envelope', [500, 400])).toEqual({
+test.each<[number | string, RegExp]>([
+  [400, /^The service is documented to retry a 4xx too/],
+  ['parked', /^It parked this: a 2xx ends the retries/],
+])('what is no event passes with %j, and a note', (got, note) => {
+  expect(judged('not-an-envelope', [500, got])).toEqual({
     passed: true,
     expected: 'none answered 2xx',
-    note: expect.stringMatching(/^The service is documented to retry a 4xx too/),
-  })
-})
-
-test('what is no event may be parked, because its bytes are kept', () => {
-  expect(judged('not-json', [500, 'parked'])).toEqual({
-    passed: true,
-    expected: 'none answered 2xx',
-    note: expect.stringMatching(/^It parked this: a 2xx ends the retries/),
+    note: expect.stringMatching(note),
   })
 })
 
 test.each<[ScenarioName, (number | string)[], Consequence, string]>([
+  ['valid', [401], 'undecided', 'its secret is not the one that ends in 7c1b,'],
+  ['stale', [429], 'undecided', 'It answers 429, which proves nothing'],
   ['valid', ['parked'], 'undecided', 'Your receiver parked it: it is not handled'],
-  ['whitespace', [200, 'parked'], 'undecided', 'Your receiver parked it: it is not handled'],
-  ['duplicate', ['parked', 'parked', 'parked'], 'undecided', 'Your receiver parked it: it is not handled'],
   ['concurrent-burst', [503, 'parked', 200], 'undecided', 'Your receiver parked it: it is not handled'],
   ['unknown-kind', ['parked'], 'undecided', 'Your receiver parked it: it is not handled'],
   ['stale', ['parked'], 'accepts_replays', 'It ACCEPTED A REPLAY.'],
   ['not-json', ['parked', 200], 'loses_events', 'Answer 5xx to an authentic body that you cannot read'],
   ['duplicate', [200, 200, 409], 'retries_in_vain', 'Answer 2xx to an event that was handled before'],
-  ['whitespace', [409, 409], 'loses_events', 'Verify the raw bytes'],
   ['reordered', [200, 409], 'loses_events', 'Deliveries arrive in any order'],
   ['duplicate', [500, 500, 500], 'loses_events', 'Answer 2xx to an event that was handled before'],
   ['tied', [200, 409, 200], 'loses_events', 'Two events can have the same created_at'],
-  ['tied', [200, 409, 409], 'loses_events', 'Two events can have the same created_at'],
   ['tied', [200, 200, 503], 'retries_in_vain', 'Answer 2xx to an event that was handled before'],
-  ['tied', [200, 200, 'timeout'], 'retries_in_vain', 'It took over 15 s'],
   ['tied', [200, 'timeout'], 'loses_events', 'It took over 15 s: hand long work to a queue'],
   ['duplicate', [200, 302, 200], 'retries_in_vain', 'Redirects are not followed'],
   ['duplicate', [200, 429, 200], 'undecided', 'It answers 429, which proves nothing'],
   ['duplicate', [200, 'timeout'], 'retries_in_vain', 'It took over 15 s'],
   ['unknown-kind', [200, 404], 'retries_in_vain', 'Answer 2xx to kinds that you do not handle'],
-  ['unicode', [200, 500], 'loses_events', 'Verify the raw bytes'],
   ['concurrent-burst', [503, 503, 409], 'loses_events', 'Record an event before you handle it'],
   ['concurrent-burst', [200, 500], 'retries_in_vain', 'Record an event before you handle it'],
-  ['concurrent-burst', [200, 400], 'retries_in_vain', 'Record an event before you handle it'],
   [
     'concurrent-burst',
     [200, 'ECONNRESET'],
@@ -114,7 +104,6 @@ test.each<[ScenarioName, (number | string)[], Consequence, string]>([
     'accepts_forgeries',
     'It ACCEPTED A FORGERY. Compare only signatures',
   ],
-  ['truncated', [200, 'ECONNRESET'], 'accepts_forgeries', 'It ACCEPTED A FORGERY.'],
   [
     'truncated',
     [401, 500],
@@ -132,8 +121,6 @@ test.each<[ScenarioName, (number | string)[], Consequence, string]>([
   ],
   ['not-json', [500, 'ECONNRESET'], 'crashes', 'localhost:3000 closed the connection'],
   ['extra-fields', [500], 'loses_events', 'Ignore unknown fields'],
-  ['large', [413], 'loses_events', 'Raise the limit of the body parser'],
-  ['two-v1', [401], 'loses_events', 'Accept a delivery if any v1 matches'],
 ])('%s fails with %j: %s', (name, got, consequence, advice) => {
   expect(judged(name, got)).toMatchObject({
     passed: false,
@@ -169,6 +156,10 @@ test('a 409 to a copy of the one order that there is means that it was handled',
 test('an accepted forgery is shown first, and what else was not refused after it', () => {
   const repeatsTime = [false, true, false, false]
   expect(judged('malformed-header', [500, 200, 400, 200], { repeatsTime }).at).toEqual([3, 0, 1])
+})
+
+test.each([['short'], [Buffer.from('whsec_of_bytes')]])('advice shows no end of the secret %s', (secret) => {
+  expect(judged('valid', [401], { secret }).advice).toContain('is not the one that you gave, it does not')
 })
 
 test('advice quotes no secret that an answer has', () => {

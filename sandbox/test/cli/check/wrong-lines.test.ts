@@ -9,7 +9,6 @@ const linesOf = (wrong: readonly WrongDelivery[], isWhole = false): readonly str
   wrongLines(wrong, isWhole, createColors(false))
 
 test.each<[string, Partial<WrongDelivery>, string[]]>([
-  ['that is short', {}, ['delivery 1 of 1, answered 401', '  header  t=1,v1=ab', '  body    {}']],
   [
     'without a header',
     { header: null },

@@ -178,16 +178,4 @@ describe('deliveries', () => {
       })
     })
   })
-
-  test.each([
-    ['--status sent', /^--status must be one of pending, retrying/],
-    ['--limit 1001', /^--limit must be a whole number from 1 to 1000/],
-    ['show dlv_x', /^There is no delivery "dlv_x"/],
-    ['shwo dlv_x', /^There is no command deliveries shwo, only deliveries show\. Did you mean show\?/],
-  ])('refuse %j', async (argv, message) => {
-    const { run } = await sandbox()
-    const { code, stderr } = await run(`deliveries ${argv}`)
-    expect(code).toBe(2)
-    expect(stderr).toMatch(message)
-  })
 })

@@ -64,18 +64,4 @@ describe('resend', () => {
       /There is nothing to resend: --since counts back from the virtual time, which is \d{4}-/,
     )
   })
-
-  test.each([
-    [[], /^Which deliveries\? Give their ids, --failed or --since 1h/],
-    [['dlv_x', '--failed'], /^Give ids of deliveries, or --failed and --since, not both/],
-    [['--since', '60'], /^--since 60 has no unit/],
-    [['dlv_x'], /^There is no delivery "dlv_x"/],
-    [['../reset'], /^There is no delivery "\.\.\/reset"/],
-    [['--failed', '--to', 'nowhere'], /^--to "nowhere" is not an http or https URL/],
-  ])('refuses %j', async (argv, message) => {
-    const { run } = await sandbox()
-    const { code, stdout, stderr } = await run(['resend', ...argv])
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(message)
-  })
 })
