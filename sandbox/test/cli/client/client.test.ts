@@ -1,8 +1,12 @@
+import { writeFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../../../../test/support/free-port.js'
-import { SANDBOX_FILE } from '../../../cli/client/find-sandbox.js'
+import { candidates, SANDBOX_FILE } from '../../../cli/client/find-sandbox.js'
+import type { Io } from '../../../cli/io.js'
 import { type Ran, run } from '../../support/cli.js'
+import { cliRefusalOf } from '../../support/cli-refusal.js'
 import { emptyFolder, sandbox } from '../../support/cli-sandbox.js'
 import { listening } from '../../support/cli-server.js'
 import { answering, failing, STATUS } from '../../support/fake-sandbox.js'
@@ -21,10 +25,6 @@ describe('a command that needs a sandbox', () => {
       stdout: '',
       stderr: `No sandbox is running at ${url} (--sandbox). Start one with: tix-webhooks sandbox\n`,
     })
-    expect(await run('status', { env: { TIX_SANDBOX_URL: url } })).toMatchObject({
-      code: 3,
-      stderr: `No sandbox is running at ${url} (TIX_SANDBOX_URL). Start one with: tix-webhooks sandbox\n`,
-    })
   })
 
   test('says which file it looked for, where there is none', async () => {
@@ -39,8 +39,7 @@ describe('a command that needs a sandbox', () => {
 
   test.each<[string, RequestListener, RegExp]>([
     ['a page', answering('<html>'), /it answers 200 to GET \/_sandbox/],
-    ['nothing of the kind', answering('', 404), /it answers 404 to GET \/_sandbox/],
-    ['another JSON', answering({ name: 'vite', version: '7' }), /it answers 200/],
+    ['another JSON', answering({ name: 'vite', version: '7' }, 404), /it answers 404/],
     ['null', answering('null'), /it answers 200/],
     [
       'a refusal',
@@ -57,7 +56,6 @@ describe('a command that needs a sandbox', () => {
   test.each([
     ['0.1.9', 0],
     ['0.2.0', 3],
-    ['1.0.0', 3],
   ])('works with one of the same line of versions only: %s', async (version, code) => {
     const ran = await against(answering({ ...STATUS, version }), 'status')
     expect(ran.code).toBe(code)
@@ -97,6 +95,58 @@ describe('a command that needs a sandbox', () => {
     await expect(fetch(`${url}/_sandbox`)).rejects.toThrow()
     expect((await run(`status --sandbox ${url}`)).code).toBe(0)
     await session.stop()
+  })
+})
+
+const DEFAULT = { url: 'http://127.0.0.1:4010', source: 'the default port' }
+
+/** The places where a command looks, in a folder with this in the file of a sandbox. */
+function placesOf(file: string, env: Record<string, string> = {}, flag?: string): readonly object[] {
+  const cwd = emptyFolder()
+  writeFileSync(join(cwd, SANDBOX_FILE), file)
+  return candidates(flag, { env, cwd: () => cwd } as Partial<Io> as Io)
+}
+
+describe('a sandbox is looked for', () => {
+  const named = { TIX_SANDBOX_URL: 'http://127.0.0.1:2' }
+
+  test.each([
+    ['where the flag says', named, 'http://127.0.0.1:3', '--sandbox'],
+    ['where the environment says', named, undefined, 'TIX_SANDBOX_URL'],
+  ])('%s, and nowhere else', (_, env, flag, source) => {
+    const url = flag ?? env.TIX_SANDBOX_URL
+    expect(placesOf('{"url":"http://127.0.0.1:1"}', env, flag)).toEqual([{ url, source, isUserNamed: true }])
+  })
+
+  test('nowhere, if the flag or the environment says none', () => {
+    expect(placesOf('{"url":"http://127.0.0.1:1"}', named, 'none')).toEqual([])
+    expect(placesOf('{"url":"http://127.0.0.1:1"}', { TIX_SANDBOX_URL: 'none' })).toEqual([])
+  })
+
+  test('else where the file of the folder says, then at the default port', () => {
+    expect(placesOf('{"url":"http://127.0.0.1:1"}', { TIX_SANDBOX_URL: '' })).toEqual([
+      { url: 'http://127.0.0.1:1', source: SANDBOX_FILE, isFromFile: true },
+      DEFAULT,
+    ])
+  })
+
+  test.each([
+    ['is no JSON', '{"url"'],
+    ['is null', 'null'],
+    ['names no URL', '{"url":"x"}'],
+    ['names a machine that is called like this one', '{"url":"http://127.0.0.1.example.com"}'],
+    ['names no machine', '{"url":"file://localhost/x"}'],
+    ['names another protocol', '{"url":"https://127.0.0.1:1"}'],
+  ])('only at the default port where the file %s', (_, file) => {
+    expect(placesOf(file)).toEqual([DEFAULT])
+  })
+
+  test('not at all if the environment variable is invalid', async () => {
+    expect(await cliRefusalOf(() => placesOf('null', { TIX_SANDBOX_URL: '127.0.0.1:4010' }))).toEqual({
+      exitCode: 2,
+      message:
+        'TIX_SANDBOX_URL "127.0.0.1:4010" is not an http or https URL. Did you mean http://127.0.0.1:4010?',
+    })
   })
 })
 

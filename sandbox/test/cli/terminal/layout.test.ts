@@ -36,19 +36,16 @@ describe('a table', () => {
 
 describe('a text', () => {
   test.each([
-    ['short', 'short'],
     ['one two three four five', 'one two three four\nfive'],
     ['  indented text that is long', '  indented text that\n  is long'],
     ['<-- [500] POST one two three', '<-- [500] POST one\n    two three'],
     ['12:00:05 --> a b c d e f g', '12:00:05 --> a b c d\n          e f g'],
     ['name  says what it is and', 'name  says what it\n      is and'],
-    ['name  http://localhost/hk x', 'name\n http://localhost/hk\n      x'],
     ['{"a":"bcdefgh","i":"jklmno"}', '{"a":"bcdefgh",\n"i":"jklmno"}'],
     ['http://localhost:3000/hooks?a=1 x', 'http://localhost:3000/hooks?a=1\nx'],
     [`${green('one two')} three four five`, `${green('one two')} three four\nfive`],
     ['🎷🎷🎷🎷🎷🎷🎷🎷🎷 end', '🎷🎷🎷🎷🎷🎷🎷🎷🎷\nend'],
     ['To see it: tix-webhooks clock', 'To see it:\ntix-webhooks clock'],
-    ['a\n\nb', 'a\n\nb'],
   ])('of %j ends its lines between words', (text, expected) => {
     expect(folded(text, 20)).toBe(expected)
   })

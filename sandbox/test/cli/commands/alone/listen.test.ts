@@ -73,11 +73,6 @@ describe('listen', () => {
   })
 
   test('waits before it answers, with a delay, but not after Ctrl-C', async () => {
-    const short = await listener('--delay 60ms')
-    await short.post()
-    const { duration_ms } = await short.session.record(isEvent('answered'))
-    expect(duration_ms).toBeGreaterThanOrEqual(55)
-
     const long = await listener('--delay 1h')
     const pending = long.post().catch(() => 'cut off')
     await long.session.record(isEvent('received'))
@@ -98,19 +93,6 @@ describe('listen', () => {
       const { session } = await listener(`--port ${port}`)
       expect(await session.stop()).toMatchObject({ code: 0 })
     }
-  })
-
-  test.each([
-    ['--forward-to http://127.0.0.1:1 --respond 500', /^--forward-to returns the answer of your receiver/],
-    ['--forward-to http://127.0.0.1:1 --delay 1s', /^--forward-to returns the answer of your receiver/],
-    ['--respond 200,99', /^--respond must be a whole number from 200 to 599, not "99"/],
-    ['--respond 200,', /^--respond "200," has an empty element/],
-    ['--tolerance 0', /^--tolerance must be more than 0/],
-    ['--delay 2', /^--delay 2 has no unit/],
-  ])('refuses %s', async (argv, message) => {
-    const { code, stderr } = await run(`listen ${argv}`)
-    expect(code).toBe(2)
-    expect(stderr).toMatch(message)
   })
 
   test('prints lines of text, without control characters of a body', async () => {
@@ -160,13 +142,6 @@ describe('listen --forward-to', () => {
     expect(twice).toEqual(['a', 'b'])
     expect(headers).not.toHaveProperty('te')
     expect(headers).not.toHaveProperty('keep-alive')
-  })
-
-  test('passes a wrong signature on too: the receiver decides', async () => {
-    const { url: target } = await receiver(() => 202)
-    const { session, post } = await listener(`--secret ${secret} --forward-to ${target}`)
-    expect((await post()).status).toBe(202)
-    expect(session.records()[1]).toMatchObject({ verdict: 'refused' })
   })
 
   test('answers 502 where nothing listens, and says what to do', async () => {

@@ -1,14 +1,5 @@
 /** @module-tag slow */
-import { execFileSync } from 'node:child_process'
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
@@ -23,7 +14,9 @@ const FILE = '.tix-webhooks-sandbox.json'
 describe('the sandbox', () => {
   test('prints a key and a secret that work', async () => {
     const { url: to, arrivals } = await receiver()
-    const { ready, url } = await sandbox(`--to ${to} --events order.created,event.* --secret whsec_mine`)
+    const { ready, url, json } = await sandbox(
+      `--to ${to} --events order.created,event.* --secret whsec_mine`,
+    )
     expect(ready).toEqual({
       event: 'ready',
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
@@ -42,20 +35,12 @@ describe('the sandbox', () => {
         },
       ],
     })
-    const headers = { authorization: `bearer ${ready.key}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({
-      title: 'Harbour Jazz',
-      venue: { name: 'The Boathouse' },
-      doors_at: '2099-12-01T19:00:00+01:00',
-      tickets: [{ name: 'GA', price_cents: 2500, quantity: 1 }],
-    })
-    const created = await fetch(`${ready.api_url}/events`, { method: 'POST', headers, body })
-    const { id } = (await created.json()) as { id: string }
-    await fetch(`${ready.api_url}/events/${id}/publish`, { method: 'POST', headers })
-    await expect.poll(() => arrivals.length).toBe(1)
-    const { body: sent = '', headers: got, path } = arrivals[0] ?? {}
+    const headers = { authorization: `bearer ${ready.key}` }
+    expect((await fetch(`${ready.api_url}/events`, { headers })).status).toBe(200)
+    await json('trigger', 'event.published', '--wait')
+    const [{ body = '', headers: got, path } = {}] = arrivals
     expect(path).toBe('/hooks?a=1&b=2')
-    await verifySignature(sent, got?.['x-service-signature'], { secret: 'whsec_mine' })
+    await verifySignature(body, got?.['x-service-signature'], { secret: 'whsec_mine' })
   })
 
   test('logs API requests and their errors, with only the end of a key', async () => {
@@ -157,36 +142,24 @@ describe('the sandbox', () => {
     expect(fileIn(cwd)).toEqual({ url: 'http://127.0.0.1:1' })
   })
 
-  test('runs in a folder that it cannot write to, and says how to name it', async () => {
-    const { session, url } = await sandbox([], { cwd: '/nowhere' })
-    expect(session.said.stderr).toContain(`name this sandbox with --sandbox ${url}`)
-  })
+  test('runs in a folder that it cannot write to, and leaves a link in the place of its file', async () => {
+    const nowhere = await sandbox([], { cwd: '/nowhere' })
+    expect(nowhere.session.said.stderr).toContain(`name this sandbox with --sandbox ${nowhere.url}`)
 
-  test.each<[string, (path: string, target: string) => unknown]>([
-    ['a link to a file', (path, target) => symlinkSync(target, path)],
-    ['a link to nothing', (path, target) => symlinkSync(`${target}.new`, path)],
-    ['a folder', (path) => mkdirSync(path)],
-    ['a pipe that nobody writes to', (path) => execFileSync('mkfifo', [path])],
-  ])('leaves what stands in the place of its file: %s', async (_, put) => {
-    const outside = emptyFolder()
-    const target = join(outside, 'precious')
-    writeFileSync(target, '{"url":"http://127.0.0.1:1"}')
-    const folder = emptyFolder()
-    put(join(folder, FILE), target)
-    const before = lstatSync(join(folder, FILE)).ino
-    const { session, url } = await sandbox([], { cwd: folder })
+    const cwd = emptyFolder()
+    const precious = '{"url":"http://127.0.0.1:1"}'
+    writeFileSync(join(cwd, 'precious'), precious)
+    symlinkSync(join(cwd, 'precious'), join(cwd, FILE))
+    const { session, url } = await sandbox([], { cwd })
     expect(session.said.stderr).toMatch(
       new RegExp(
         `^${FILE} cannot be written \\(it is an? .+, not a file\\): name this sandbox with --sandbox ${url}\n$`,
       ),
     )
-    const { stderr } = await run('status', { cwd: folder, env: { TIX_SANDBOX_URL: '' } })
+    const { stderr } = await run('status', { cwd, env: { TIX_SANDBOX_URL: '' } })
     expect(stderr).not.toContain('127.0.0.1:1 ')
     await session.stop()
-    expect(readFileSync(target, 'utf8')).toBe('{"url":"http://127.0.0.1:1"}')
-    expect(readdirSync(outside)).toEqual(['precious'])
-    expect(lstatSync(join(folder, FILE)).ino).toBe(before)
-    expect(readdirSync(folder)).toEqual([FILE])
+    expect(readFileSync(join(cwd, FILE), 'utf8')).toBe(precious)
   })
 
   test('follows its options: frozen, at a time, with the same ids each time', async () => {
@@ -236,5 +209,58 @@ describe('the sandbox', () => {
 
     const third = await sandbox([...argv, '--secret', 'whsec_given'], { cwd: folder })
     expect(secretsOf(third)).toEqual([['whsec_given']])
+  })
+
+  test('refuses a state file that is none, and leaves it as it is', async () => {
+    const folder = emptyFolder()
+    writeFileSync(join(folder, 'notes.json'), '{"my":"notes"}')
+    const { code, stderr } = await run('sandbox --port 0 --state notes.json', { cwd: folder })
+    expect(code).toBe(2)
+    expect(stderr).toContain('notes.json')
+    expect(stderr).not.toContain('This is a fault')
+    expect(readFileSync(join(folder, 'notes.json'), 'utf8')).toBe('{"my":"notes"}')
+  })
+
+  test('says what to do where a sandbox has its port', async () => {
+    const { url } = await sandbox()
+    expect(await run(['sandbox', '--port', new URL(url).port])).toMatchObject({
+      code: 2,
+      stderr: `A sandbox is already running at ${url}. To add your endpoint to it: tix-webhooks endpoints add URL. To run another one: --port 0\n`,
+    })
+  })
+
+  test('changes nothing and sends nothing when its port is taken', async () => {
+    const { url: to, arrivals } = await receiver(() => 500)
+    const { port } = await receiver()
+    const cwd = emptyFolder()
+    const argv = ['--state', 'state.json', '--to', to, '--retry', '1s,2s,3s', '--secret']
+    const first = await sandbox([...argv, 'whsec_first', '--freeze'], { cwd })
+    await first.json('trigger', 'order.created', '--repeat', '3', '--no-wait')
+    await first.json('advance', '0s')
+    await first.json('clock', 'run')
+    await first.session.stop()
+    // Deliveries that wait are overdue when they are restored.
+    const path = join(cwd, 'state.json')
+    const state = JSON.parse(readFileSync(path, 'utf8'))
+    state.saved_at = '2020-01-01T00:00:00.000Z'
+    writeFileSync(path, JSON.stringify(state))
+    const before = readFileSync(path, 'utf8')
+    arrivals.length = 0
+
+    const refused = await run(
+      ['sandbox', '--port', String(port), ...argv, 'whsec_second', '--to', 'http://127.0.0.1:9'],
+      { cwd },
+    )
+    expect(refused.code).toBe(2)
+    expect(arrivals).toEqual([])
+    expect(readFileSync(path, 'utf8')).toBe(before)
+    expect(readdirSync(cwd)).toEqual(['state.json'])
+
+    // It delivers as it would have, and signs by the given secret.
+    const started = await sandbox([...argv, 'whsec_second'], { cwd })
+    await started.session.count(isEvent('attempt'), 3)
+    for (const { body, headers } of arrivals.slice(0, 3)) {
+      await verifySignature(body, String(headers['x-service-signature']), { secret: 'whsec_second' })
+    }
   })
 })

@@ -92,19 +92,11 @@ describe('the secret of a running sandbox', () => {
     }
   })
 
-  test.each([
-    [
-      ' --new we_x',
-      2,
-      /^--new takes no endpoint. To give one a new secret: tix-webhooks endpoints rotate we_x/,
-    ],
-    [' we_x', 2, /^There is no endpoint "we_x"/],
-    ['', 1, /^The sandbox at \S+ has no endpoint yet\. Add one with: tix-webhooks endpoints add URL/],
-  ])('is refused with "secret%s"', async (argv, code, message) => {
+  test('is none if it has no endpoint yet', async () => {
     const { run: runHere } = await sandbox()
-    const ran = await runHere(`secret${argv}`)
-    expect(ran).toMatchObject({ code, stdout: '' })
-    expect(ran.stderr).toMatch(message)
+    const ran = await runHere('secret')
+    expect(ran).toMatchObject({ code: 1, stdout: '' })
+    expect(ran.stderr).toMatch(/^The sandbox at \S+ has no endpoint yet\. Add one with: .+ endpoints add URL/)
   })
 })
 
@@ -131,11 +123,9 @@ describe('secret without a sandbox', () => {
   })
 
   test.each([
-    ['', NEW],
     ['TIX_SIGNING_SECRET=\n', NEW],
-    ['# TIX_SIGNING_SECRET=x\n', NEW],
     ['PORT=3000', /^\nTIX_SIGNING_SECRET=whsec_\S+\n$/],
-  ])('makes one if .env is %j', async (text, expected) => {
+  ])('is made if .env is %j', async (text, expected) => {
     const { stdout } = await run('secret', { cwd: folderWith({ '.env': text }) })
     expect(stdout).toMatch(expected)
     expect(parseEnv(`${text}${stdout}`).TIX_SIGNING_SECRET).toMatch(/^whsec_/)
@@ -174,31 +164,29 @@ describe('.env of the folder', () => {
   })
 
   const CRLF = 'TIX_SIGNING_SECRET=whsec_file\r\n'
-  const UTF16 = 'is UTF-16, at least in part, so neither Node nor dotenv can read it'
+  const UTF16 =
+    'is UTF-16, at least in part, so neither Node nor dotenv can read it: >> in Windows PowerShell writes UTF-16'
   const MARKED =
     'begins with a byte order mark, so node --env-file does not find its first variable. Save it as UTF-8 without one'
   test.each([
-    ['made by Windows PowerShell', Buffer.from(`\ufeff${CRLF}`, 'utf16le'), UTF16],
+    ['.env', 'made by Windows PowerShell', Buffer.from(`\ufeff${CRLF}`, 'utf16le'), UTF16],
     [
+      '.env.local',
       'appended to by Windows PowerShell',
       Buffer.concat([Buffer.from('PORT=3000\r\n'), Buffer.from(CRLF, 'utf16le')]),
       UTF16,
     ],
-    ['with a byte order mark', `\ufeff${CRLF}`, MARKED],
-  ])('is refused: %s', async (_, bytes, message) => {
-    for (const name of ['.env', '.env.local']) {
-      const cwd = folderWith({ [name]: bytes })
-      for (const argv of ['secret', 'sign --body x', 'sandbox --port 0']) {
-        const { code, stdout, stderr } = await run(argv, { cwd })
-        expect([code, stdout]).toEqual([2, ''])
-        expect(stderr).toContain(`${name} ${message}`)
-        if (message !== UTF16) continue
-        expect(stderr).toContain(`(Get-Content ${name}) -replace "\\0" | Set-Content -Encoding ascii ${name}`)
-      }
+    ['.env', 'with a byte order mark', `\ufeff${CRLF}`, MARKED],
+  ])('is refused: %s %s', async (name, _, bytes, message) => {
+    const cwd = folderWith({ [name]: bytes })
+    for (const argv of ['secret', 'sign --body x', 'sandbox --port 0']) {
+      const { code, stdout, stderr } = await run(argv, { cwd })
+      expect([code, stdout]).toEqual([2, ''])
+      expect(stderr).toContain(`${name} ${message}`)
     }
   })
 
-  test.each(['undefined', 'null', '$SECRET', 'whsec_', 'whsec_undefined'])(
+  test.each(['undefined', '$SECRET', 'whsec_'])(
     'is refused with a secret that a receiver refuses: %s',
     async (placeholder) => {
       const cwd = folderWith({ '.env': lineOf(placeholder) })

@@ -10,7 +10,6 @@ const secret = 'whsec_sign'
 const folder = mkdtempSync(join(tmpdir(), 'sign-'))
 const bytes = Uint8Array.from([0xef, 0xbb, 0xbf, 0xff, 0x0a])
 writeFileSync(join(folder, 'body.bin'), bytes)
-writeFileSync(join(folder, 'notes'), bytes)
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const headerOf = async (argv: string, surroundings: Surroundings = {}) => {
@@ -41,28 +40,6 @@ test.each(['dot', 'concat', 'body'] as const)('it signs in the form %s', async (
   await verifySignature('x', header, { secret, signature: { signedContent }, now: () => 1_700_000_000_000 })
 })
 
-test.each<[string, RegExp, env?: Record<string, string>]>([
-  ['--body x', /^There is no signing secret: give --secret, set TIX_SIGNING_SECRET/],
-  ['--body x', /^There is no signing secret/, { TIX_SIGNING_SECRET: '' }],
-  ['--body x --secret ', /^--secret is empty/],
-  ['--body x --secret a\n', /^secret begins or ends with white space/],
-  ['--secret a --body @gone', /^--body: there is no such file: gone\nSee: /],
-  ['--secret a --body @.', /^--body: this is a folder, not a file: \.\n/],
-  ['--secret a --body @', /^--body names no file/],
-  [
-    '--secret a --body body.json',
-    /^--body body\.json is the name of a file: write --body @body\.json for its/,
-  ],
-  ['--secret a --body notes', /^--body notes is the name of a file: write --body @notes for its/],
-  ['--secret a --body x --t -5', /^--t needs a value/],
-  ['--secret a --body x --t 1.5', /^--t must be a whole number/],
-  ['--secret a --body x --signature dots', /^--signature must be one of dot, concat, body/],
-])('%j is refused', async (argv, message, env = {}) => {
-  const { code, stdout, stderr } = await run(`sign ${argv}`, { cwd: folder, env })
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(message)
-})
-
 test.runIf(existsSync('/dev/zero'))('pipes and devices are refused at once', async () => {
   execFileSync('mkfifo', [join(folder, 'pipe')])
   for (const path of ['pipe', '/dev/zero']) {
@@ -82,9 +59,4 @@ test('a file may have 64 MiB, whatever its size is said to be', { tags: ['slow']
     truncateSync(path, size)
     expect(await run(`sign --secret a --body @${path}`)).toMatchObject({ code })
   }
-})
-
-test('the secret is never shown', async () => {
-  const { stdout, stderr } = await run(`sign --secret ${secret}\n --body x`)
-  expect(stdout + stderr).not.toContain(secret)
 })

@@ -1,12 +1,14 @@
+/** @module-tag slow */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { verifySignature } from 'tix-webhooks'
+import { memoryFailures, verifySignature } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
+import { sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../../../../../test/support/free-port.js'
 import { run } from '../../../support/cli.js'
 import { receiver } from '../../../support/cli-receiver.js'
-import { emptyFolder } from '../../../support/cli-sandbox.js'
+import { emptyFolder, sandbox } from '../../../support/cli-sandbox.js'
 import { listening } from '../../../support/cli-server.js'
 
 const secret = 'whsec_trigger'
@@ -122,33 +124,148 @@ describe('trigger without a sandbox', () => {
     expect((await run(argv, { signal: stopped.signal })).code).toBe(130)
     expect(arrivals).toHaveLength(1)
   })
+})
+
+describe('trigger in a sandbox', () => {
+  test('sends what had to be made first, too, with --chain', async () => {
+    const { url, arrivals } = await receiver()
+    const { json } = await sandbox(`--to ${url} --serial`)
+    await json('trigger', 'order.created', '--chain', '--wait', '--set', 'data.order.total_cents=1')
+    const events = arrivals.map(({ body }) => JSON.parse(String(body)))
+    expect(events.map(({ type }) => type)).toEqual(['event.published', 'order.created'])
+    expect(events[1].data.order.total_cents).toBe(1)
+  })
+
+  test('does not wait with --no-wait, prints no answer, and says where to read it', async () => {
+    const { url } = await receiver()
+    const { run: runHere } = await sandbox(`--to ${url}`)
+    const { code, stdout, stderr } = await runHere('trigger order.created --no-wait')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^--> order\.created \[dlv_\w+\]\n$/)
+    expect(stderr).toMatch(/^See the answer: tix-webhooks deliveries show dlv_\w+\n$/)
+    const several = await runHere('trigger order.created --repeat 3 --no-wait')
+    expect(several.stderr).toBe('See the answers: tix-webhooks deliveries --limit 3\n')
+  })
+
+  test('says of a parked event that it is not handled, and fails, though the service counts it as delivered', async () => {
+    const fail = (): never => {
+      throw new Error('no printer')
+    }
+    const receiving = tixWebhooks({
+      secret,
+      on: { 'order.created': fail },
+      failures: memoryFailures(),
+      namespace: 'orders',
+      parkAfter: { attempts: 1 },
+      onError: () => {},
+    })
+    const { url } = await listening(receiving)
+    const { run: runHere, json } = await sandbox(`--to ${url} --secret ${secret}`)
+    const resend = async () => ['resend', String((await json('deliveries'))[0]?.id)]
+    const said = /<-- \[200\] parked POST .+\n {4}Your receiver parked it: it is not handled/
+    for (const argv of [
+      () => ['trigger', 'order.created'],
+      () => ['trigger', 'order.created', '--to', url, '--secret', secret],
+      resend,
+    ]) {
+      const { code, stdout } = await runHere(await argv())
+      expect([code, stdout]).toEqual([1, expect.stringMatching(said)])
+    }
+    expect(await json('deliveries')).toMatchObject([{ status: 'delivered' }])
+    expect((await runHere('deliveries')).stdout).toMatch(/ delivered +\d +200 parked /)
+    const unusable = await runHere('trigger order.created --scenario not-json')
+    expect(unusable.code).toBe(0)
+    expect(unusable.stdout).toMatch(/<-- \[200\] parked POST .+ kept, as it should be$/m)
+  })
+
+  test.each([[], ['--wait']])(
+    'says what was answered and what to do, once, and fails where that was no success: %j',
+    async (...argv) => {
+      const { url } = await receiver(() => 503)
+      const { run: runHere } = await sandbox(`--to ${url}`)
+      const { code, stdout } = await runHere(['trigger', 'order.created', '--repeat', '2', ...argv])
+      expect(code).toBe(1)
+      expect(stdout.match(/^--> order\.created \[dlv_\w+\]\n<-- \[503\] POST \S+ \d+ m?s$/gm)).toHaveLength(2)
+      expect(
+        stdout.match(/^ {4}Your receiver asks for a retry later: its log has the reason\.$/gm),
+      ).toHaveLength(1)
+    },
+  )
+
+  test('does not blame the secret alone for a 401 of the app itself', async () => {
+    const { url } = await receiver(() => ({ status: 401, body: '<p>Please log in</p>' }))
+    const { run: runHere } = await sandbox(`--to ${url}`)
+    const { stdout } = await runHere('trigger order.created')
+    expect(stdout).toMatch(
+      /\n {4}answered: <p>Please log in<\/p>\n {4}401 from something other than tix-webhooks: does a login, .+ in front of \/hooks\?/,
+    )
+  })
+
+  test('plays a scenario against each endpoint, and judges the answers of each', async () => {
+    const { url: good } = await receiver(() => 401)
+    const { url: bad } = await receiver(() => 200)
+    const { run: runHere } = await sandbox(`--to ${good} --to ${bad}`)
+    const { code, records } = await runHere('trigger order.created --scenario stale --json')
+    expect(records().filter(({ url }) => url === good)).toMatchObject([
+      { scenario: 'stale', trigger: 'scenario', response: { status: 401 } },
+    ])
+    expect(records().filter(({ passed }) => passed !== undefined)).toEqual(
+      expect.arrayContaining([
+        { scenario: 'stale', passed: true, expected: 'each answered 4xx' },
+        {
+          scenario: 'stale',
+          passed: false,
+          expected: 'each answered 4xx',
+          advice: expect.stringMatching(/^It ACCEPTED A REPLAY/),
+        },
+      ]),
+    )
+    expect(code).toBe(1)
+  })
 
   test.each([
-    ['order.created', /^There is no signing secret/],
-    [
-      `order.craeted ${signed}`,
-      /^There is no kind "order\.craeted"\. Did you mean order\.created\? For an undocumented kind, give --data\.$/m,
-    ],
-    [`order.created ${signed} --scenario dupe`, /Did you mean duplicate\?/],
-    [`order.refunded ${signed}`, /^data is missing: there are samples of order\.created/],
-    [`order.created ${signed} --set data.order.totl_cents=0`, /^The payload has no data\.order\.totl_cents/],
-    [`order.created ${signed} --data []`, /^--data must be a JSON object/],
-    [`order.created ${signed} --data {`, /^--data is not valid JSON: .+\. Quote it for the shell/],
-    [`order.created ${signed} --data -`, /^--data is not valid JSON: .+\. Correct it there\.$/m],
-    [`order.created ${signed} --data @gone.json`, /^--data: there is no such file: gone\.json/],
-    [`order.created ${signed} --scenario stael`, /Did you mean stale\?/],
-    [`order.created ${signed} --scenario thin`, /^There is no thin of this order\.created/],
-    [`order.created ${signed} --chain`, /^--chain needs a sandbox, and --to sends without one/],
-    [`order.created ${signed} --no-wait`, /^--no-wait needs a sandbox/],
-    [`order.created ${signed} --live`, /^--live needs a sandbox/],
-    [`order.created ${signed} --sandbox http://127.0.0.1:1`, /^--sandbox needs a sandbox/],
-    [`order.created ${signed} --repeat 0`, /^--repeat must be a whole number from 1 to 1000/],
-    [` ${signed}`, /^KIND is empty/],
-  ])('refuses %s', async (argv, message) => {
+    ['wrong-secret', 200, 1, /accepted, though it is a forgery\nFAIL {2}wrong-secret; expected/],
+    ['valid', 401, 1, /is its secret the one that ends in .+\nFAIL {2}valid/],
+    ['not-json', 500, 0, /not acknowledged, as it should be\nok {4}not-json: none answered 2xx/],
+    ['not-json', 200, 1, /acknowledged, though it is unusable\nFAIL {2}not-json/],
+  ])('judges %s that is answered %i with %i', async (scenario, status, code, says) => {
+    const { url } = await receiver(() => status)
+    const { run: runHere } = await sandbox(`--to ${url}`)
+    const ran = await runHere(`trigger order.created --scenario ${scenario} --wait`)
+    expect(ran).toMatchObject({ code, stderr: '' })
+    expect(ran.stdout).toMatch(says)
+    expect(/is its secret the one/.test(ran.stdout)).toBe(scenario === 'valid' && status === 401)
+  })
+
+  test.each([
+    [[], 1],
+    [['--no-wait'], 0],
+  ])('reports that no endpoint takes the kind: with %j, exit code %i', async (argv, expected) => {
+    const { run: runHere } = await sandbox('--to http://127.0.0.1:9')
+    const { code, stdout, stderr } = await runHere(['trigger', 'order.created', '--live', ...argv])
+    expect(code).toBe(expected)
+    expect(stdout).toMatch(/^--> order\.created \[msg_\w+\]\n$/)
+    expect(stderr).toBe(
+      'No endpoint takes order.created. Add one with: tix-webhooks endpoints add URL --live\n',
+    )
+  })
+
+  test('names both alternatives if no sandbox runs', async () => {
+    const { code, stderr } = await run('trigger order.created')
+    expect(code).toBe(3)
+    expect(stderr).toBe(
+      'No sandbox is running. Start one with: tix-webhooks sandbox. To send once without one: --to URL\n',
+    )
+  })
+
+  test('sends a captured event to the byte', async () => {
+    const captured = `${JSON.stringify(sampleEvent('order.created'), null, 2)}\r\n`
     const { url, arrivals } = await receiver()
-    const { code, stderr } = await run(`trigger ${argv} --to ${url}`, { cwd: emptyFolder() })
-    expect(code).toBe(2)
-    expect(stderr).toMatch(message)
-    expect(arrivals).toEqual([])
+    const { run: runHere, folder } = await sandbox(`--to ${url}`)
+    writeFileSync(join(folder, 'captured.json'), captured)
+    const { code, stdout } = await runHere('trigger --event @captured.json')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^--> order\.created \[dlv_/)
+    expect(arrivals.map(({ body }) => String(body))).toEqual([captured])
   })
 })

@@ -64,14 +64,3 @@ test('an invalid delivery is reported with the part that is wrong, and what is n
   expect(newline.code).toBe(1)
   expect(newline.records()).toMatchObject([{ valid: false, code: 'secret_unusable' }])
 })
-
-test.each([
-  [`--secret ${secret} --body x`, /^--header is missing/],
-  ['--header t=1,v1=00 --body x', /^There is no signing secret/],
-  [`--secret ${secret} --header t=1,v1=00 --tolerance 300`, /^--tolerance 300 has no unit/],
-  [`--secret ${secret} --header t=1,v1=00 --received-at now`, /^--received-at "now" is not a valid time/],
-])('%s is refused', async (argv, message) => {
-  const { code, stdout, stderr } = await verify(argv)
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(message)
-})
