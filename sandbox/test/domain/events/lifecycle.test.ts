@@ -1,6 +1,72 @@
 import { expect, test } from 'vitest'
-import { webhookData } from '../../../domain/resources.js'
-import { thrownRefusal, ticketing } from '../../support/ticketing.js'
+import { type CreatedEvent, EVENT_STATUSES, webhookData } from '../../../domain/resources.js'
+import { DAY_MS, HOUR_MS, START, type Ticketing, thrownRefusal, ticketing } from '../../support/ticketing.js'
+
+// Which step follows which, and what is sent, is compared with a model in account.model.test.ts.
+
+test.each(['past', 'cancelled'] as const)(
+  '[N85] [N86] an event that is %s refuses an update, and changes nothing',
+  async (status) => {
+    const service = ticketing()
+    const { account, emitted } = service
+    const { id } = await service.eventIn(status)
+    const before = account.snapshot()
+    const { code, message } = thrownRefusal(() => account.updateEvent(id, { title: 'Another' }))
+    expect(code).toBe(`event_${status}`)
+    expect(message).toContain(`The event ${id} `)
+    expect(account.snapshot()).toEqual(before)
+    expect(emitted).toEqual([])
+  },
+)
+
+test.each(EVENT_STATUSES)(
+  '[N93] an event that is %s refuses an invalid request before its state is checked',
+  async (status) => {
+    const service = ticketing()
+    const { account } = service
+    const { id } = await service.eventIn(status)
+    const before = account.snapshot()
+    const codes = [
+      () => account.publishEvent(id, { now: true }),
+      () => account.cancelEvent(id, { why: 1 }),
+      () => account.rescheduleEvent(id, {}),
+      () => account.updateEvent(id, { title: 5 }),
+    ].map((call) => thrownRefusal(call).code)
+    const [unknown, missing, invalid] = ['parameter_unknown', 'parameter_missing', 'parameter_invalid']
+    expect(codes).toEqual([unknown, unknown, missing, invalid])
+    expect(account.snapshot()).toEqual(before)
+  },
+)
+
+test('[N88] an event becomes past by a job, exactly at its end, even if nothing reads it', async () => {
+  const service = ticketing()
+  const { account, clock } = service
+  const { ends_at } = service.publish()
+  expect(clock.nextAt()).toBe(Date.parse(ends_at))
+  await clock.advanceTo(Date.parse(ends_at) + 5000)
+  const [event] = (account.snapshot() as { events: unknown[] }).events
+  expect(event).toMatchObject({ status: 'past', updated_at: new Date(ends_at).toISOString() })
+  expect(clock.nextAt()).toBeUndefined()
+})
+
+const READERS: Record<string, (service: Ticketing, event: CreatedEvent) => unknown> = {
+  retrieveEvent: ({ account }, { id }) => account.retrieveEvent(id).status,
+  listEvents: ({ account }) => account.listEvents({}).data[0]?.status,
+  findBySlug: ({ account }, { slug }) => account.findBySlug(slug)?.status,
+  createOrder: ({ order }, event) => thrownRefusal(() => order(event, 1)).code,
+  cancelEvent: ({ account }, { id }) => thrownRefusal(() => account.cancelEvent(id)).code,
+}
+
+test.each(Object.entries(READERS))(
+  '[N88] an event is past when %s reads it before its job has run',
+  (_, read) => {
+    const service = ticketing()
+    const event = service.publish()
+    // A clock that has jumped, as after a sleep of the machine.
+    Object.defineProperty(service.clock, 'now', { value: () => Date.parse(event.ends_at) })
+    expect(read(service, event)).toMatch(/^(event_)?past$/)
+  },
+)
 
 test.each([['publishEvent'], ['cancelEvent']] as const)(
   '[N75] %s takes no body, or {}, and nothing else',
@@ -53,4 +119,51 @@ test('a webhook that was sent does not change with the event', () => {
   account.updateEvent(id, { title: 'Another' })
   account.cancelEvent(id)
   expect(emitted.slice(0, 2)).toEqual(told)
+})
+
+const START_MS = Date.parse(START)
+const onSaleAt = (ms: number): { on_sale_at: string } => ({
+  on_sale_at: new Date(START_MS + ms).toISOString(),
+})
+
+test('[S45] [S39] an event goes live at its on_sale_at, at that very moment, and is sent once', async () => {
+  const { account, clock, create, emitted } = ticketing()
+  const { id } = create(onSaleAt(DAY_MS))
+  expect(clock.nextAt()).toBe(START_MS + DAY_MS)
+  await clock.advanceBy(DAY_MS - 1)
+  expect(account.retrieveEvent(id).status).toBe('draft')
+  expect(emitted).toEqual([])
+  await clock.advanceBy(HOUR_MS)
+  const event = account.retrieveEvent(id)
+  expect(event).toMatchObject({ status: 'on_sale', updated_at: new Date(START_MS + DAY_MS).toISOString() })
+  expect(emitted).toEqual([{ kind: 'event.published', data: { event } }])
+})
+
+test('[N69] an update moves the go-live, and null removes it', async () => {
+  const { account, clock, create, emitted } = ticketing()
+  const { id } = create(onSaleAt(DAY_MS))
+  account.updateEvent(id, onSaleAt(3 * DAY_MS))
+  expect(clock.nextAt()).toBe(START_MS + 3 * DAY_MS)
+  account.updateEvent(id, { title: 'Another' })
+  expect(clock.nextAt()).toBe(START_MS + 3 * DAY_MS)
+  account.updateEvent(id, { on_sale_at: null })
+  expect(clock.nextAt()).toBeUndefined()
+  await clock.advanceBy(4 * DAY_MS)
+  expect(account.retrieveEvent(id).status).toBe('draft')
+  account.updateEvent(id, onSaleAt(5 * DAY_MS))
+  await clock.advanceBy(DAY_MS)
+  expect(account.retrieveEvent(id).status).toBe('on_sale')
+  expect(emitted).toHaveLength(1)
+})
+
+test('an event never has more than one timer', () => {
+  const { account, clock, create } = ticketing()
+  const { id } = create(onSaleAt(DAY_MS))
+  for (const day of [3, 4, 5]) account.rescheduleEvent(id, { doors_at: `2026-08-0${day}T19:00Z` })
+  expect(clock.nextAt()).toBe(START_MS + DAY_MS)
+  account.publishEvent(id)
+  for (const day of [6, 7, 8]) account.rescheduleEvent(id, { doors_at: `2026-08-0${day}T19:00Z` })
+  expect(clock.nextAt()).toBe(Date.parse('2026-08-08T23:00Z'))
+  account.cancelEvent(id)
+  expect(clock.nextAt()).toBeUndefined()
 })
