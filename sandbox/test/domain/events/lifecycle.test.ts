@@ -38,16 +38,19 @@ test.each(EVENT_STATUSES)(
   },
 )
 
-test('[N88] an event becomes past by a job, exactly at its end, even if nothing reads it', async () => {
-  const service = ticketing()
-  const { account, clock } = service
-  const { ends_at } = service.publish()
-  expect(clock.nextAt()).toBe(Date.parse(ends_at))
-  await clock.advanceTo(Date.parse(ends_at) + 5000)
-  const [event] = (account.snapshot() as { events: unknown[] }).events
-  expect(event).toMatchObject({ status: 'past', updated_at: new Date(ends_at).toISOString() })
-  expect(clock.nextAt()).toBeUndefined()
-})
+test.each(['on_sale', 'sold_out'] as const)(
+  '[N88] an event that is %s becomes past by a job, exactly at its end, even if nothing reads it',
+  async (status) => {
+    const service = ticketing()
+    const { account, clock } = service
+    const { ends_at } = await service.eventIn(status)
+    expect(clock.nextAt()).toBe(Date.parse(ends_at))
+    await clock.advanceTo(Date.parse(ends_at) + 5000)
+    const [event] = (account.snapshot() as { events: unknown[] }).events
+    expect(event).toMatchObject({ status: 'past', updated_at: new Date(ends_at).toISOString() })
+    expect(clock.nextAt()).toBeUndefined()
+  },
+)
 
 const READERS: Record<string, (service: Ticketing, event: CreatedEvent) => unknown> = {
   retrieveEvent: ({ account }, { id }) => account.retrieveEvent(id).status,
