@@ -41,14 +41,10 @@ function judged(name: ScenarioName, got: readonly (number | string)[], more: Par
 }
 
 test.each<[ScenarioName, (number | string)[]]>([
-  ['valid', [200]],
   ['duplicate', [200, 204, 202]],
-  ['unknown-kind', [200, 299]],
-  ['whitespace', [200, 409]],
   ['tied', [200, 200, 409]],
   ['concurrent-burst', [200, 200]],
   ['concurrent-burst', [503, 409, 425, 429, 200]],
-  ['stale', [401]],
   ['truncated', [400, 401, 403, 404, 499]],
   ['not-json', [500, 302, 503]],
 ])('%s passes with %j', (name, got) => {
@@ -71,33 +67,19 @@ test.each<[ScenarioName, (number | string)[], Consequence, string]>([
   ['stale', [429], 'undecided', 'It answers 429, which proves nothing'],
   ['valid', ['parked'], 'undecided', 'Your receiver parked it: it is not handled'],
   ['concurrent-burst', [503, 'parked', 200], 'undecided', 'Your receiver parked it: it is not handled'],
-  ['unknown-kind', ['parked'], 'undecided', 'Your receiver parked it: it is not handled'],
   ['stale', ['parked'], 'accepts_replays', 'It ACCEPTED A REPLAY.'],
   ['not-json', ['parked', 200], 'loses_events', 'Answer 5xx to an authentic body that you cannot read'],
   ['duplicate', [200, 200, 409], 'retries_in_vain', 'Answer 2xx to an event that was handled before'],
   ['reordered', [200, 409], 'loses_events', 'Deliveries arrive in any order'],
   ['duplicate', [500, 500, 500], 'loses_events', 'Answer 2xx to an event that was handled before'],
   ['tied', [200, 409, 200], 'loses_events', 'Two events can have the same created_at'],
-  ['tied', [200, 200, 503], 'retries_in_vain', 'Answer 2xx to an event that was handled before'],
   ['tied', [200, 'timeout'], 'loses_events', 'It took over 15 s: hand long work to a queue'],
   ['duplicate', [200, 302, 200], 'retries_in_vain', 'Redirects are not followed'],
   ['duplicate', [200, 429, 200], 'undecided', 'It answers 429, which proves nothing'],
-  ['duplicate', [200, 'timeout'], 'retries_in_vain', 'It took over 15 s'],
   ['unknown-kind', [200, 404], 'retries_in_vain', 'Answer 2xx to kinds that you do not handle'],
-  ['concurrent-burst', [503, 503, 409], 'loses_events', 'Record an event before you handle it'],
   ['concurrent-burst', [200, 500], 'retries_in_vain', 'Record an event before you handle it'],
-  [
-    'concurrent-burst',
-    [200, 'ECONNRESET'],
-    'retries_in_vain',
-    'localhost:3000 closed the connection without a complete answer',
-  ],
-  [
-    'stale',
-    [200],
-    'accepts_replays',
-    'It ACCEPTED A REPLAY. Answer 401 if it was signed more than five minutes ago',
-  ],
+  ['concurrent-burst', [200, 'ECONNRESET'], 'retries_in_vain', 'localhost:3000 closed the connection'],
+  ['stale', [200], 'accepts_replays', 'It ACCEPTED A REPLAY. Answer 401 if it was signed more than'],
   [
     'truncated',
     [401, 500, 401, 429, 301, 204],
@@ -111,7 +93,6 @@ test.each<[ScenarioName, (number | string)[], Consequence, string]>([
     'It answers 5xx, which makes the service retry for 72 hours: answer 4xx. Compare only',
   ],
   ['truncated', [401, 308], 'harmless', 'Redirects are not followed'],
-  ['truncated', [401, 199], 'harmless', 'Compare only signatures'],
   ['not-json', [500, 200], 'loses_events', 'Answer 5xx to an authentic body that you cannot read'],
   [
     'not-an-envelope',
@@ -120,7 +101,6 @@ test.each<[ScenarioName, (number | string)[], Consequence, string]>([
     'a 2xx means that it was handled. localhost:3000 closed the connection without a complete answer',
   ],
   ['not-json', [500, 'ECONNRESET'], 'crashes', 'localhost:3000 closed the connection'],
-  ['extra-fields', [500], 'loses_events', 'Ignore unknown fields'],
 ])('%s fails with %j: %s', (name, got, consequence, advice) => {
   expect(judged(name, got)).toMatchObject({
     passed: false,
@@ -147,10 +127,9 @@ test.each<[ScenarioName, AfterSilence, Consequence, string]>([
   })
 })
 
-test('a 409 to a copy of the one order that there is means that it was handled', () => {
-  expect(judged('duplicate', [409, 409, 409], { isOneOrder: true })).toMatchObject({
-    consequence: 'retries_in_vain',
-  })
+test('a 409 means that the one order that there is was handled before', () => {
+  expect(judged('valid', [409], { isOneOrder: true }).passed).toBe(true)
+  expect(judged('duplicate', [409, 409, 409], { isOneOrder: true }).consequence).toBe('retries_in_vain')
 })
 
 test('an accepted forgery is shown first, and what else was not refused after it', () => {

@@ -43,8 +43,6 @@ test.each<[string, (number | string)[], string]>([
     [500, 'parked', 500, 'parked'],
     'It answers 500 and then 200 parked to an order',
   ],
-  ['one that is parked at once', ['parked', 'parked'], 'It answers 200 parked to an order that it does not'],
-  ['refusals', [422, 422, 400, 400], 'Nothing made its handler fail'],
   ['acknowledgements', [200, 200], 'Nothing made its handler fail'],
   ['failures', [500, 500, 500, 500], 'It may have failed before its handler ran'],
   ['one acknowledged retry', [500, 200, 500, 500], 'It answers 500 and then 200 to the same event, which'],

@@ -9,27 +9,19 @@ const linesOf = (wrong: readonly WrongDelivery[], isWhole = false): readonly str
   wrongLines(wrong, isWhole, createColors(false))
 
 test.each<[string, Partial<WrongDelivery>, string[]]>([
+  ['without a header', { header: null }, ['1 of 1, answered 401', '(none)', '{}']],
+  ['of nothing', { header: '', body: '' }, ['1 of 1, answered 401', '(empty)', '(empty)']],
   [
-    'without a header',
-    { header: null },
-    ['delivery 1 of 1, answered 401', '  header  (none)', '  body    {}'],
-  ],
-  [
-    'of nothing',
-    { header: '', body: '' },
-    ['delivery 1 of 1, answered 401', '  header  (empty)', '  body    (empty)'],
-  ],
-  [
-    'in crumbs, which are not answered',
+    'in crumbs',
     { transport: 'tiny-chunks', answer: 'ECONNRESET' },
-    [
-      'delivery 1 of 1, in chunks of one byte, not answered (ECONNRESET)',
-      '  header  t=1,v1=ab',
-      '  body    {}',
-    ],
+    ['1 of 1, in chunks of one byte, not answered (ECONNRESET)', 't=1,v1=ab', '{}'],
   ],
-])('a delivery %s', (_, more, lines) => {
-  expect(linesOf([{ ...ONE, ...more }])).toEqual(lines.map((line) => `      ${line}`))
+])('a delivery %s', (_, more, [title, header, body]) => {
+  expect(linesOf([{ ...ONE, ...more }])).toEqual([
+    `      delivery ${title}`,
+    `        header  ${header}`,
+    `        body    ${body}`,
+  ])
 })
 
 test('those that are alike are shown once, and three at most unless all are asked for', () => {

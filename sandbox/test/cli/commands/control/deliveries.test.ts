@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../../engine/record/limits.js'
 import { receiver } from '../../../support/cli-receiver.js'
-import { type CliSandbox, sandbox } from '../../../support/cli-sandbox.js'
+import { sandbox } from '../../../support/cli-sandbox.js'
 import { lower } from '../../../support/lowered.js'
 
 async function withDeliveries() {
@@ -57,21 +57,15 @@ describe('deliveries', () => {
     expect(stdout).toMatch(/^ {4}> x-service-signature: t=\d+,v1=/m)
     expect(stdout).toMatch(/^ {4}< x-trace: abc$/m)
     expect(stdout).toContain('    a fault\ufffd[2J of mine')
-    expect(await json('deliveries', 'show', id)).toMatchObject([
-      { id, attempts: [{ response: { status: 500 } }] },
-    ])
-  })
-
-  test('are shown with the body of an attempt if it differs from the message', async () => {
-    const { run, json } = await withDeliveries()
+    // The body of an attempt that differs from the message is shown, too.
     await run('trigger order.created --scenario not-json')
-    const [{ id = '', attempts = [] } = {}] = (await json('deliveries')) as {
-      id: string
-      attempts: { request: { body?: string } }[]
+    const [{ id: spoilt } = {}] = await json('deliveries')
+    const [{ attempts } = {}] = (await json('deliveries', 'show', String(spoilt))) as {
+      attempts: { request: { body: string } }[]
     }[]
-    const { stdout } = await run(`deliveries show ${id}`)
-    expect(attempts[0]?.request.body).toEqual(expect.any(String))
-    for (const { request } of attempts) expect(stdout).toContain(`\n    > ${request.body}\n`)
+    expect((await run(`deliveries show ${spoilt}`)).stdout).toContain(
+      `\n    > ${attempts?.[0]?.request.body}\n`,
+    )
   })
 
   test('say so where there are none', async () => {
@@ -87,19 +81,18 @@ describe('deliveries', () => {
     expect(await run('deliveries --quiet')).toMatchObject({ code: 0, stdout: '', stderr: '' })
   })
 
-  test('fail a CI job where one is listed, but not for what a scenario sent', async () => {
+  test('fail a CI job where one failed, but not for what a scenario sent', async () => {
     const { url } = await receiver(() => 401)
     const { run } = await sandbox(`--to ${url} --freeze --retry 1s`)
     const failed = 'deliveries --status failed'
-    for (const [argv, code] of [
-      ['trigger order.created --scenario stale', 0],
-      ['trigger order.created --wait', 0],
-      ['advance 72h', 1],
-    ] as const) {
+    const codes: number[] = []
+    for (const argv of ['trigger order.created --scenario stale', 'trigger order.created', 'advance 72h']) {
       await run(argv)
-      expect((await run(`${failed} --exit-code`)).code).toBe(code)
+      codes.push((await run(`${failed} --exit-code`)).code)
     }
-    expect((await run(failed)).code).toBe(0)
+    await run('trigger order.created --scenario valid --repeat 25')
+    codes.push((await run(`${failed} --exit-code`)).code, (await run(failed)).code)
+    expect(codes).toEqual([0, 0, 1, 1, 0])
   })
 
   test('fail a CI job for what is parked, until it is handled', async () => {
@@ -125,48 +118,80 @@ describe('deliveries', () => {
     expect((await run(ci)).code).toBe(0)
   })
 
-  describe('fail a CI job though the failure is not listed', () => {
-    const exitOf = async ({ run }: Pick<CliSandbox, 'run'>) => run('deliveries --status failed --exit-code')
-
-    test('[N142] because so many came after it that it is no longer kept', async () => {
-      lower(LIMITS, { settled: 20 })
-      const running = await sandbox(
-        '--to http://127.0.0.1:9 --events order.created --freeze --assume network-error=final',
-      )
-      await running.run('trigger order.created --wait')
-      expect(await exitOf(running)).toMatchObject({
-        code: 1,
-        stderr: expect.stringMatching(
-          /^To see its attempts and the answers: tix-webhooks deliveries show dlv_\w+\n$/,
-        ),
-      })
-      const [{ id = '' } = {}] = (await running.json('endpoints')) as { id: string }[]
-      await running.run(`endpoints disable ${id}`)
-      await running.run('trigger order.created --repeat 20 --no-wait')
-      expect(await exitOf(running)).toMatchObject({
-        code: 1,
-        stdout: '',
-        stderr: expect.stringContaining('1 older failed delivery is no longer kept, and so not listed: '),
-      })
-      expect(await running.json('status')).toMatchObject([{ deliveries: { failed: 1, skipped: 20 } }])
-      await running.run('reset')
-      expect(await exitOf(running)).toMatchObject({ code: 0 })
+  test('fail a CI job though so many came after the failed one that it is no longer kept', async () => {
+    lower(LIMITS, { settled: 20 })
+    const { run, json } = await sandbox(
+      '--to http://127.0.0.1:9 --events order.created --freeze --assume network-error=final',
+    )
+    const ci = 'deliveries --status failed --exit-code'
+    await run('trigger order.created --wait')
+    expect((await run(ci)).stderr).toMatch(
+      /^To see its attempts and the answers: tix-webhooks deliveries show dlv_\w+\n$/,
+    )
+    const [{ id = '' } = {}] = (await json('endpoints')) as { id: string }[]
+    await run(`endpoints disable ${id}`)
+    await run('trigger order.created --repeat 20 --no-wait')
+    expect(await run(ci)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('1 older failed delivery is no longer kept, and so not listed: '),
     })
+  })
+})
 
-    test('among scenarios, which have a list of their own', async () => {
-      const { url } = await receiver(() => 401)
-      const running = await sandbox(`--to ${url} --freeze --retry 1s`)
-      await running.run('trigger order.created --wait')
-      await running.run('advance 1h')
-      await running.run('trigger order.created --scenario not-json --repeat 25')
-      await running.run('trigger order.created --scenario valid')
-      expect(await exitOf(running)).toMatchObject({ code: 1, stderr: expect.not.stringContaining('more') })
-      const scenarios = await running.run('deliveries --status scenario --limit 30')
-      expect(scenarios.stdout.match(/ passed /g)).toHaveLength(25)
-      expect(scenarios.stdout.match(/ wrong answer /g)).toHaveLength(1)
-      expect((await running.run('status')).stdout).toContain(
-        'deliveries   0 pending, 0 retrying, 0 delivered, 1 failed, 0 skipped\nscenarios    25 passed, 1 wrong answer\n',
-      )
-    })
+/** A sandbox with two deliveries that failed for good, and the next answers of its receiver, which are 500 otherwise. */
+async function withFailures() {
+  const answers: number[] = []
+  const { url, arrivals } = await receiver(() => answers.shift() ?? 500)
+  const running = await sandbox(`--to ${url} --freeze --retry 5s`)
+  await running.run('trigger order.created --repeat 2 --wait')
+  await running.json('advance', '1m')
+  const ids = (await running.json('deliveries')).map(({ id }) => String(id))
+  arrivals.length = 0
+  return { ...running, ids, arrivals, answers }
+}
+
+describe('resend', () => {
+  test('sends the deliveries that are named, with the same bytes', async () => {
+    const { ids, json, arrivals, answers } = await withFailures()
+    const before = await json('deliveries', 'show', ids[1] ?? '')
+    answers.push(204, 204)
+    const resent = await json('resend', ...ids)
+    expect(resent).toMatchObject(
+      ids.map((delivery) => ({ delivery, attempt: { trigger: 'manual', response: { status: 204 } } })),
+    )
+    expect(arrivals.map(({ body }) => String(body))).toContain(before[0]?.body)
+  })
+
+  test('sends all that failed, and fails where one fails again', async () => {
+    const { run, answers } = await withFailures()
+    answers.push(500, 204)
+    const again = await run('resend --failed')
+    expect(again.code).toBe(1)
+    expect(again.stdout.match(/^<-- \[(500|204)\] POST \S+ \[dlv_\w+\] \d+ ms/gm)).toHaveLength(2)
+    answers.push(204)
+    expect((await run('resend --failed')).code).toBe(0)
+    const stderr = 'There is nothing to resend.\n'
+    expect(await run('resend --failed')).toMatchObject({ code: 0, stdout: '', stderr })
+  })
+
+  test('reports what it leaves out, and why nothing is left', async () => {
+    const { run, json } = await withFailures()
+    await run('trigger order.created --scenario valid')
+    const [{ id = '' } = {}] = (await json('endpoints')) as { id: string }[]
+    await run(`endpoints disable ${id}`)
+    expect((await run('resend --failed')).stderr).toMatch(
+      /^2 deliveries are left out: the endpoint is disabled\. To enable it: .+\n/,
+    )
+    expect((await run('resend --since 1h')).stderr).toMatch(
+      /1 delivery is left out: sent by a scenario\. To resend one, name its id\.\n/,
+    )
+    await run(`endpoints remove ${id}`)
+    expect((await run('resend --failed')).stderr).toMatch(
+      /^2 deliveries are left out: the endpoint was removed, .+\n/,
+    )
+    expect((await run('resend --since 0s')).stderr).toMatch(
+      /There is nothing to resend: --since counts back from the virtual time, which is \d{4}-/,
+    )
   })
 })

@@ -2,78 +2,66 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { receiver } from '../../../support/cli-receiver.js'
-import { type CliSandbox, sandbox } from '../../../support/cli-sandbox.js'
+import { sandbox } from '../../../support/cli-sandbox.js'
 import { listening } from '../../../support/cli-server.js'
 
-describe('status', () => {
-  test('prints the URL, the clock, the counts and the assumptions', async () => {
-    const { run, json, url } = await sandbox(
-      '--start-at 2031-05-01T12:00:00Z --freeze --assume signature=body',
-    )
-    await json('trigger', 'order.created', '--no-wait')
-    const { stdout } = await run('status')
-    expect(stdout).toContain(`at ${url}\n`)
-    expect(stdout).toContain('clock        2031-05-01T12:00:00.000Z, frozen, next: ')
-    expect(stdout).toMatch(/^test {9}.*1 events/m)
-    expect(stdout).toContain('signature=body')
-    expect(await json('status')).toMatchObject([{ url, counts: { test: { orders: 1 } } }])
-  })
+test('status prints the URL, the clock, the counts, the scenarios and the assumptions', async () => {
+  const { run, json, url } = await sandbox(
+    '--start-at 2031-05-01T12:00:00Z --freeze --assume signature=body --to http://127.0.0.1:9',
+  )
+  await json('trigger', 'order.created', '--no-wait')
+  await run('trigger order.created --scenario valid')
+  const { stdout } = await run('status')
+  expect(stdout).toContain(`at ${url}\n`)
+  expect(stdout).toContain('clock        2031-05-01T12:00:00.000Z, frozen, next: ')
+  expect(stdout).toMatch(/^test {9}2 events/m)
+  expect(stdout).toMatch(
+    /^deliveries {3}0 pending, 1 retrying, 0 delivered, 0 failed, 0 skipped\nscenarios {4}0 passed, 1 wrong answer$/m,
+  )
+  expect(stdout).toContain('signature=body')
+  expect(await json('status')).toMatchObject([{ url, counts: { test: { orders: 2 } } }])
 })
 
-describe('reset', () => {
-  test('[N141] ends an advance that waits for a receiver without end', async () => {
-    let asked = (): void => {}
-    const isAsked = new Promise<void>((resolve) => {
-      asked = resolve
-    })
-    const { url: to } = await listening(() => asked())
-    const { json } = await sandbox(`--to ${to} --timeout 0 --freeze`)
-    await json('trigger', 'order.created', '--no-wait')
-    await isAsked
-    const advances = [json('advance', '72h'), json('advance', '1h')]
-    await json('reset')
-    await Promise.all(advances)
-    expect(await json('advance', '1h')).toMatchObject([{ ran: 0 }])
+test('reset ends an advance that waits for a receiver without end', async () => {
+  let asked = (): void => {}
+  const isAsked = new Promise<void>((resolve) => {
+    asked = resolve
   })
+  const { url: to } = await listening(() => asked())
+  const { json } = await sandbox(`--to ${to} --timeout 0 --freeze`)
+  await json('trigger', 'order.created', '--no-wait')
+  await isAsked
+  const advance = json('advance', '72h')
+  await json('reset')
+  await advance
 })
 
-describe('fill', () => {
-  test('fills the sandbox from a file, and from the standard input', async () => {
-    const { run, folder, json } = await sandbox()
-    const [before] = (await json('status')) as { counts: { test: { venues: number } } }[]
-    writeFileSync(join(folder, 'fixtures.json'), '{"venues":[{"name":"The Hall"}]}')
-    expect(await run('fill fixtures.json')).toMatchObject({
-      code: 0,
-      stdout: 'Created 1 venue, 0 events, 0 orders.\n',
-    })
-    expect((await run('fill - --json', { stdin: '{"venues":[{"name":"The Barn"}]}' })).records()).toEqual([
-      { venues: 1, events: 0, orders: 0 },
-    ])
-    expect(await json('status')).toMatchObject([
-      { counts: { test: { venues: (before?.counts.test.venues ?? 0) + 2 } } },
-    ])
+test('fill fills the sandbox from a file, and from the standard input', async () => {
+  const { run, folder } = await sandbox()
+  writeFileSync(join(folder, 'fixtures.json'), '{"venues":[{"name":"The Hall"}]}')
+  expect(await run('fill fixtures.json')).toMatchObject({
+    code: 0,
+    stdout: 'Created 1 venue, 0 events, 0 orders.\n',
   })
+  const { records } = await run('fill - --json', { stdin: '{"venues":[{"name":"The Barn"}]}' })
+  expect(records()).toEqual([{ venues: 1, events: 0, orders: 0 }])
 })
 
-describe('openapi', () => {
-  test('is that of the running sandbox', async () => {
-    const { run, url } = await sandbox()
-    const { code, stdout } = await run('openapi')
-    expect(code).toBe(0)
-    expect(JSON.parse(stdout)).toMatchObject({ openapi: '3.1.0', servers: [{ url }] })
-    expect(stdout).toContain('\n  "')
-  })
+test('openapi prints the description of the running sandbox', async () => {
+  const { run, url } = await sandbox()
+  const { code, stdout } = await run('openapi')
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ openapi: '3.1.0', servers: [{ url }] })
+  expect(stdout).toContain('\n  "')
 })
 
 describe('endpoints', () => {
-  test.each(['endpoints', 'deliveries'])('are listed by %s list, too', async (name) => {
+  test('are listed by endpoints list, too, which has the help of endpoints', async () => {
     const { run } = await sandbox('--to http://127.0.0.1:9')
-    await run('trigger order.created')
-    const { code, stdout, stderr } = await run(`${name} list`)
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toContain('http://127.0.0.1:9')
-    expect((await run(`${name} list --help`)).stdout).toContain(`Usage: tix-webhooks ${name} `)
-    expect((await run(`help ${name} list`)).stdout).toContain(`Usage: tix-webhooks ${name} `)
+    expect((await run('endpoints list')).stdout).toBe((await run('endpoints')).stdout)
+    for (const argv of ['endpoints list --help', 'help endpoints list']) {
+      expect((await run(argv)).stdout).toContain('Usage: tix-webhooks endpoints ')
+    }
   })
 
   test('are added, with their secret shown, and listed, without it', async () => {
@@ -164,49 +152,55 @@ describe('faults', () => {
   })
 })
 
-interface Order {
-  id: string
-  event_id: string
-  tickets: { id: string; scan_token: string }[]
-}
+test('orders are listed, the newest first, with tickets and whether they were refunded, and filtered', async () => {
+  interface Order {
+    id: string
+    event_id: string
+    tickets: { id: string }[]
+  }
+  const { run, json, url } = await sandbox('--freeze')
+  for (const argv of ['trigger order.created --no-wait', 'trigger order.created --no-wait']) await run(argv)
+  const [refunded, paid] = (await json('orders')) as unknown as [Order, Order]
+  const headers = { authorization: 'bearer sk_test_local' }
+  await fetch(`${url}/v2/events/${refunded.event_id}/cancel`, { method: 'POST', headers })
+  const line = ({ id, event_id, tickets }: Order, state: string, buyer: number) =>
+    `${id}  ${state}  5400  buyer${buyer}@example.com  ${event_id}  2 × general admission ${tickets.map((ticket) => ticket.id).join(' ')}`
+  expect((await run('orders')).stdout.replaceAll(/ {2,}/g, '  ')).toBe(
+    [
+      'ORDER  STATE  CENTS  BUYER  EVENT  TICKETS',
+      line(refunded, 'refunded', 2),
+      line(paid, 'paid', 1),
+      '',
+    ].join('\n'),
+  )
+  const ids = async (argv: string) => (await run(`orders --json ${argv}`)).records().map(({ id }) => id)
+  expect(await ids('--refunded')).toEqual([refunded.id])
+  expect(await ids('--paid')).toEqual([paid.id])
+  expect(await ids(`--event ${paid.event_id}`)).toEqual([paid.id])
+  expect((await run('orders --limit 1')).stderr).toBe('1 more match: list more with --limit.\n')
+})
 
-/** Two orders, of which the second is refunded. */
-async function withOrders(): Promise<CliSandbox & { paid: Order; refunded: Order }> {
-  const running = await sandbox('--freeze')
-  for (const kind of ['order.created', 'order.created']) await running.run(`trigger ${kind} --no-wait`)
-  const [refunded, paid] = (await running.json('orders')) as unknown as [Order, Order]
-  await fetch(`${running.url}/v2/events/${refunded.event_id}/cancel`, {
-    method: 'POST',
-    headers: { authorization: 'bearer sk_test_local' },
-  })
-  return { ...running, paid, refunded }
-}
+test('clock shows the time, to people and to programs', async () => {
+  const { run, json } = await sandbox('--start-at 2031-05-01T12:00:00Z --freeze')
+  const now = '2031-05-01T12:00:00.000Z'
+  expect(await json('clock')).toEqual([
+    { now, frozen: true, next_at: null, next_what: null, real_now: expect.any(String) },
+  ])
+  expect((await run('clock')).stdout).toBe(`${now}, frozen, nothing is due\n`)
+})
 
-describe('orders', () => {
-  test('are listed, the newest first, with tickets and whether they were refunded', async () => {
-    const { run, paid, refunded } = await withOrders()
-    const { code, stdout } = await run('orders')
-    expect(code).toBe(0)
-    const line = ({ id, event_id, tickets }: Order, state: string, buyer: number) =>
-      `${id}  ${state}  5400  buyer${buyer}@example.com  ${event_id}  2 × general admission ${tickets.map((ticket) => ticket.id).join(' ')}`
-    expect(stdout.replaceAll(/ {2,}/g, '  ')).toBe(
-      [
-        'ORDER  STATE  CENTS  BUYER  EVENT  TICKETS',
-        line(refunded, 'refunded', 2),
-        line(paid, 'paid', 1),
-        '',
-      ].join('\n'),
-    )
-  })
-
-  test('are filtered by event and refund, and limited', async () => {
-    const { run, json, paid, refunded } = await withOrders()
-    const ids = async (...argv: string[]) => (await json('orders', ...argv)).map(({ id }) => id)
-    expect(await ids()).toEqual([refunded.id, paid.id])
-    expect(await ids('--refunded')).toEqual([refunded.id])
-    expect(await ids('--paid')).toEqual([paid.id])
-    expect(await ids('--event', paid.event_id)).toEqual([paid.id])
-    expect(await ids('--limit', '1')).toEqual([refunded.id])
-    expect((await run('orders --limit 1')).stderr).toBe('1 more match: list more with --limit.\n')
-  })
+test('advance says what was delivered, is retried, and was given up after how many attempts', async () => {
+  const { url } = await receiver((_, index) => (index === 1 ? 200 : 500))
+  const { run } = await sandbox(`--to ${url} --freeze --retry 5s,1m --jitter 0`)
+  await run('trigger order.created')
+  expect((await run('clock')).stdout).toMatch(/next: attempt 2 of order\.created \[dlv_\w+\] in 5 s\n$/)
+  expect((await run('advance --to next')).stdout).toMatch(/\n1 delivered\n$/)
+  await run('trigger order.created --repeat 2')
+  const progress = 'Advancing 10s…\r\u001b[2K'
+  const advanced = await run('advance 10s --no-color', { isTTY: true })
+  expect(advanced).toMatchObject({ stdout: expect.stringMatching(/\n2 retrying\n$/), stderr: progress })
+  expect((await run('advance 1h')).stdout).toMatch(
+    /\n2 given up after 3 attempts\nTo list them: tix-webhooks deliveries --status failed\n$/,
+  )
+  expect((await run('advance 1h')).stdout).toMatch(/\nNo delivery was due\.\n$/)
 })
