@@ -54,17 +54,12 @@ describe('an event that is created', () => {
     expect(new Set(ids(7)).size).toBe(3)
   })
 
-  test('[N46] has null without a description and an image', () => {
-    expect(create()).toMatchObject({ description_md: null, image_url: null })
-  })
-
   const names = ['ga', 'GA', 'constructor', '__proto__']
   test.each<[string, Record<string, unknown>]>([
     ...REFUND_POLICIES.map((policy): [string, Record<string, unknown>] => [
       '[S19] [S66]',
       { refund_policy: policy },
     ]),
-    ['[S20] [S67]', { transferable: true }],
     ['[S20] [S67]', { transferable: false }],
     ['[S64]', { description_md: 'a'.repeat(5_000) }],
     [
@@ -79,24 +74,16 @@ describe('an event that is created', () => {
   test.each([
     'https://example.com:8443/a/b.jpg?x=1&y=%20#top',
     'HTTPS://EXAMPLE.com/',
-    'http://127.0.0.1:4010/x',
     'https://[::1]/x.png',
   ])('[S15] [S65] [N44] has the image %s', (image) => {
     expect(create({ image }).image_url).toBe(image)
   })
 
-  test.each(['I <3 NY', 'a <', '& &lt;b&gt;', ` ${'a'.repeat(200)} `])(
-    '[S7] [N32] [N33] has the title %j, without the blanks around it',
-    (title) => {
-      expect(create({ title }).title).toBe(title.trim())
-    },
-  )
-
-  test('[N33] has a title in which no parser of HTML opens a tag', () => {
+  test('[S7] [N32] [N33] has a title in which no parser of HTML opens a tag, without the blanks around it', () => {
     const unit = fc.constantFrom('<', '>', '/', '!', '?', 'b', 'Z', '3', ' ', 'é')
     fc.assert(
       fc.property(fc.string({ unit, minLength: 1, maxLength: 12 }), (text) => {
-        const title = `x${text}`
+        const title = ` x${text} `
         const opensTag = [...title].some(
           (letter, index) => letter === '<' && /[a-z/!?]/i.test(title[index + 1] ?? ''),
         )
@@ -111,7 +98,6 @@ describe('an event that is created', () => {
 describe('the slug', () => {
   test.each([
     ['  Ça va? — Été 2026!  ', 'ca-va-ete-2026'],
-    ['I <3 NY', 'i-3-ny'],
     ['東京の夜', 'event'],
     ['ﬁlm Ⅷ', 'film-viii'],
     [`${'long '.repeat(39)}end`, `${'long-'.repeat(12).slice(0, -1)}`],
@@ -156,10 +142,8 @@ const HOST = 'https://example.com'
 describe('an event is refused', () => {
   test.each<[string, string, unknown[]]>([
     ['[S58] [N12] [N32]', 'title', [' \n\t ', 'a'.repeat(201), 5, null]],
-    ['[N12]', 'venue_id', [7]],
-    ['[S60]', 'doors_at', ['2026-07-01T19:00:00', '9998-12-31T23:00:00Z']],
+    ['[S13] [S60]', 'doors_at', ['2026-07-01T19:00:00', '9998-12-31T23:00:00Z']],
     ['[N12] [N34]', 'doors_at', [1782928800000, '2026-02-30T19:00:00Z']],
-    ['[S13]', 'ends_at', ['2026-07-01T23:00']],
     ['[S68] [N12] [N52]', 'on_sale_at', ['soon', null]],
     ['[S62] [N12] [N56]', 'tickets', [[], tier, tiers(...Array(101).fill({})).tickets]],
     ['[N12] [N56]', 'description_md', [null, 'a'.repeat(5001)]],
@@ -243,12 +227,9 @@ describe('an event is refused', () => {
     [{ doorsAt: 'x' }, 'There is no parameter doorsAt: did you mean doors_at?'],
     [{ status: 'on_sale' }, 'status cannot be given: publish or cancel the event instead.'],
     [{ image: null }, 'image must be a string, not null: omit it if there is none.'],
-    [{ title: null }, 'title must be a string, not null.'],
     [{ title: undefined }, 'title is missing: it must be a string.'],
     [{ tickets: [] }, 'tickets must be a list of at least 1, not 0.'],
-    [{ tickets: {} }, 'tickets must be a list, not an object.'],
     [tiers({ price_cents: '10' }), 'tickets[0].price_cents must be a whole number, not the string "10".'],
-    [tiers({ name: '' }), 'tickets[0].name must be at least 1 character long, not 0.'],
     [{ transferable: [] }, 'transferable must be true or false, not a list.'],
   ])('[N11] [N12] [N13] with a message that names the fix, about %j', (differences, says) => {
     expect(thrownRefusal(() => create(differences)).message).toBe(says)

