@@ -23,22 +23,19 @@ function folderWithFiles(): string {
 const SIGNED = '--secret whsec_refused'
 
 /** What concerns a single value is in values.test.ts; here is what a command adds. */
-const OF_OPTIONS: [argv: string, message: RegExp, env?: Record<string, string>][] = [
+const OF_OPTIONS: [argv: string, message: RegExp][] = [
   [`check URL ${SIGNED} --only stael`, /^--only .*Did you mean stale\?/],
   [`check URL ${SIGNED} --kind order.refunded`, /give the data of "order\.refunded" with --data/],
   [`check URL ${SIGNED} --tolerance 0`, /tolerance/],
   ['listen --forward-to URL --respond 500', /^--forward-to returns the answer of your receiver/],
-  ['listen --forward-to URL --delay 1s', /^--forward-to returns the answer of your receiver/],
   ['listen --respond 200,99', /^--respond must be a whole number from 200 to 599, not "99"/],
   ['listen --tolerance 0', /^--tolerance must be more than 0/],
-  ['sandbox --assume signature=dots', /^The assumption signature is one of dot, concat, body, not "dots"/],
   ['sandbox --assume singature=dot', /^There is no assumption "singature"/],
   ['sandbox --retry sometimes', /^The retry schedule is default, quartic, fast/],
   ['sandbox --jitter 0.7', /^--jitter must be a number from 0 to 0\.5, such as 0\.1, not "0\.7"/],
   ['sandbox --timeout 2h', /^--timeout 2h is too long: at most 1h, or 0 for no limit/],
   ['sandbox --rate-limit 9999999/s', /^--rate-limit "9999999\/s" is not a rate: .* at most 1000000 requests/],
   ['sandbox --rate-limit 25', /^--rate-limit "25" is not a rate: write it like 25\/s/],
-  ['sandbox --rate-limit 0/s', /^--rate-limit "0\/s" is not a rate/],
   ['sandbox --chaos duplicate=2', /^--chaos duplicate must be a number from 0 to 1/],
   ['sandbox --chaos stael=0.1', /^--chaos must be one of valid, .*Did you mean stale\?/],
   ['sandbox --keys abc', /^keys must be a list of API keys/],
@@ -46,7 +43,6 @@ const OF_OPTIONS: [argv: string, message: RegExp, env?: Record<string, string>][
   ['sandbox --to URL --events order.craeted', /^--events must be one of .*Did you mean order\.created\?/],
   ['sandbox --host 0.0.0.0', /^--host 0\.0\.0\.0 lets other machines in: .*--allow-host NAME/],
   ['sign --body x', /^There is no signing secret: give --secret, set TIX_SIGNING_SECRET/],
-  ['sign --body x', /^There is no signing secret/, { TIX_SIGNING_SECRET: '' }],
   ['sign --body x --secret whsec_refused\n', /^secret begins or ends with white space/],
   [`sign ${SIGNED} --body @gone`, /^--body: there is no such file: gone\nSee: /],
   [`sign ${SIGNED} --body @.`, /^--body: this is a folder, not a file: \.\n/],
@@ -95,12 +91,11 @@ const OF_OPTIONS: [argv: string, message: RegExp, env?: Record<string, string>][
   ['verify --header t=1,v1=00 --body x', /^There is no signing secret/],
 ]
 
-test.each(OF_OPTIONS)('%s: refused before anything is sent', async (argv, message, env = {}) => {
+test.each(OF_OPTIONS)('%s: refused before anything is sent', async (argv, message) => {
   const { url, arrivals } = await receiver()
   const words = argv.split(' ').map((word) => (word === 'URL' ? url : word))
   const { code, stdout, stderr } = await run(words, {
     cwd: folderWithFiles(),
-    env,
     // What is not refused may run until it is stopped.
     signal: AbortSignal.timeout(5_000),
   })
@@ -114,22 +109,15 @@ const IN_A_SANDBOX: [argv: string, message: RegExp, stdin?: string][] = [
   ['advance', /^How far\? Give a time such as 72h/],
   ['advance 1h --to next', /^How far/],
   ['advance 72', /^TIME 72 has no unit: write 72s, 72m, 72h or 72d/],
-  ['advance --to later', /^--to "later" is not a valid time/],
   ['advance --to 2031-05-01T11:00:00Z', /forward|past/],
   ['deliveries --status sent', /^--status must be one of pending, retrying/],
-  ['deliveries --limit 1001', /^--limit must be a whole number from 1 to 1000/],
   ['deliveries show dlv_x', /^There is no delivery "dlv_x"/],
   ['endpoints add http://8.8.8.8/hooks', /--allow-public/],
-  ['endpoints add 3000', /^URL "3000" is not an http or https URL\. Did you mean http:\/\/localhost:3000\?/],
   ['endpoints remove we_x', /^There is no endpoint "we_x"/],
   ['endpoints rotate', /^ENDPOINT is missing/],
   ['endpoints adn x', /^There is no command endpoints adn, only endpoints add, .*Did you mean add\?/],
   ['faults add /v2', /does nothing/],
-  ['faults add /events --drop', /beginning of a path of the API/],
-  ['faults add /v2 --drop --status 500', /not both/],
   ['faults add /v2 --status 418', /status must be 400, 401/],
-  ['faults add /v2 --delay 11m', /at most ten minutes/],
-  ['faults remove', /Which fault\?/],
   ['faults remove flt_x --all', /Which fault\?/],
   ['faults remove flt_x', /There is no fault "flt_x"/],
   ['orders --refunded --paid', /--refunded/],
@@ -137,7 +125,6 @@ const IN_A_SANDBOX: [argv: string, message: RegExp, stdin?: string][] = [
   ['resend dlv_x --failed', /^Give ids of deliveries, or --failed and --since, not both/],
   ['resend dlv_x', /^There is no delivery "dlv_x"/],
   ['resend ../reset', /^There is no delivery "\.\.\/reset"/],
-  ['resend --failed --to nowhere', /^--to "nowhere" is not an http or https URL/],
   ['fill gone.json', /^FILE: there is no such file: gone\.json/],
   [
     'fill -',

@@ -53,6 +53,7 @@ test.each([
   // Other readers find no definition in these, and so HTML.
   ['[a]: \u00a0<script>alert(1)</script>', '[a]: #'],
   ['[a]: <x\u2028> "<script>"', '[a]: # "<script>"'],
+  ['[a]:<script>\t', '[a]:#\t'],
   ['[a](b<script>)', '[a](#)'],
   ['![a [b](https://example.com)](javascript:y)', '![a [b](https://example.com)](#)'],
   ['[[a](javascript:x)](javascript:y)', '[[a](#)](javascript:y)'],
