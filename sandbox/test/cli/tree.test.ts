@@ -19,15 +19,8 @@ function usesOfProcess(nodes: Iterable<ts.Node>): string[] {
     .map(({ text }) => text)
 }
 
-const MAX_LINES = 250
-
 test('only bin.ts knows the process', () => {
   const others = files.filter((file) => file !== 'sandbox/cli/bin.ts')
   expect(others.filter((file) => usesOfProcess(nodesOf(file)).length > 0)).toEqual([])
   expect(refused(others, (_, { target }) => target !== 'node:process')).toEqual([])
-})
-
-test('no file of it is longer than one can hold in mind', () => {
-  const linesOf = (file: string): number => [...nodesOf(file)][0]?.getSourceFile().getLineStarts().length ?? 0
-  expect(files.filter((file) => linesOf(file) > MAX_LINES)).toEqual([])
 })

@@ -30,6 +30,7 @@ const OF_OPTIONS: [argv: string, message: RegExp][] = [
   ['listen --forward-to URL --respond 500', /^--forward-to returns the answer of your receiver/],
   ['listen --respond 200,99', /^--respond must be a whole number from 200 to 599, not "99"/],
   ['listen --tolerance 0', /^--tolerance must be more than 0/],
+  ['sandbox --state notes', /notes/],
   ['sandbox --assume singature=dot', /^There is no assumption "singature"/],
   ['sandbox --retry sometimes', /^The retry schedule is default, quartic, fast/],
   ['sandbox --jitter 0.7', /^--jitter must be a number from 0 to 0\.5, such as 0\.1, not "0\.7"/],

@@ -81,15 +81,6 @@ describe('listen', () => {
     expect((await post(new Uint8Array(16 * 1024 * 1024))).status).toBe(200)
     expect(session.records().filter(isEvent('received'))).toHaveLength(1)
   })
-
-  test('prints lines of text, without control characters of a body', async () => {
-    const { code, stdout, stderr } = await listenTo('{"type":"a\u009b2Jb"}', '--body')
-    expect(code).toBe(0)
-    expect(stdout).toMatch(
-      /^\d\d:\d\d:\d\d --> a\ufffd2Jb verified attempt 1 signed \d s ago 17 bytes\n {13}\{"type":"a\ufffd2Jb"\}\n\d\d:\d\d:\d\d <-- \[200\] attempt 1 \d+ ms$/m,
-    )
-    expect(stderr).toContain('No sandbox is running: it receives only what is sent to this address.')
-  })
 })
 
 describe('listen --forward-to', () => {
@@ -162,27 +153,26 @@ describe('listen --forward-to', () => {
     expect(one.session.records().filter(isEvent('received'))).toHaveLength(2)
     expect(other.session.records().filter(isEvent('received'))).toHaveLength(1)
   })
-
-  test('says of an event that its receiver parks that it is not handled', async () => {
-    const { url } = await receiver(() => answerTo({ outcome: 'parked' }))
-    const { stdout } = await listenTo('{}', `--forward-to ${url}`)
-    expect(stdout).toMatch(/<-- \[200\] parked POST .+\n {13}Your receiver parked it: it is not handled/)
-  })
 })
 
-/** What it prints of one delivery. */
-function listenTo(body: string, argv: string): ReturnType<typeof run> {
+test('listen prints lines of text, without control characters of a body, and says of what is parked that it is not handled', async () => {
+  const { url: target } = await receiver(() => answerTo({ outcome: 'parked' }))
   const stopped = new AbortController()
   let url: string | undefined
-  return run(`listen --secret ${secret} ${argv}`, {
+  const { code, stdout, stderr } = await run(`listen --secret ${secret} --body --forward-to ${target}`, {
     signal: stopped.signal,
-    onOutput: ({ stdout }) => {
-      const found = /Listening at (\S+?),? /.exec(stdout.replaceAll('\n', ' '))?.[1]
+    onOutput: ({ stdout: said }) => {
+      const found = /Listening at (\S+?),? /.exec(said.replaceAll('\n', ' '))?.[1]
       if (url !== undefined || found === undefined) return
       url = found
-      void signedBody(body, { secret })
+      void signedBody('{"type":"a\u009b2Jb"}', { secret })
         .then((delivery) => fetch(found, delivery))
         .then(() => stopped.abort())
     },
   })
-}
+  expect(code).toBe(0)
+  expect(stdout).toMatch(
+    /^\d\d:\d\d:\d\d --> a\ufffd2Jb verified attempt 1 signed \d s ago 17 bytes\n {13}\{"type":"a\ufffd2Jb"\}\n\d\d:\d\d:\d\d <-- \[200\] parked POST .+\n {13}Your receiver parked it: it is not handled/m,
+  )
+  expect(stderr).toContain('No sandbox is running: it receives only what is sent to this address.')
+})
