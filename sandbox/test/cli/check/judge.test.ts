@@ -1,3 +1,4 @@
+import { createColors } from 'picocolors'
 import { answerTo } from 'tix-webhooks'
 import { SCENARIOS, type ScenarioName } from 'tix-webhooks/testing'
 import { expect, test } from 'vitest'
@@ -5,6 +6,9 @@ import { SECRET } from '../../../../test/support/deliveries.js'
 import type { AfterSilence, Consequence } from '../../../cli/check/consequence.js'
 import { judge } from '../../../cli/check/judge.js'
 import type { Probed } from '../../../cli/check/probed.js'
+import { retriedFailure } from '../../../cli/check/retried-failure.js'
+import type { WrongDelivery } from '../../../cli/check/wrong-delivery.js'
+import { wrongLines } from '../../../cli/check/wrong-lines.js'
 import type { SendResult } from '../../../engine/network/send.js'
 
 const answered = (status: number): SendResult => ({
@@ -148,4 +152,101 @@ test('advice quotes no secret that an answer has', () => {
   if (valid === undefined) throw new Error('no scenario')
   const probed = { scenario: valid, url: 'http://localhost:3000/hooks', timeoutMs: 1, secret: [secret] }
   expect(judge(probed, [echo]).advice).toContain('“your secret: …long”')
+})
+
+/** Judges a receiver that answers an order that fails like this, and then 500. */
+async function retried(statuses: readonly (number | string)[], isUp = true) {
+  const answers = statuses.values()
+  return retriedFailure({
+    signing: { secret: SECRET },
+    isUp: async () => isUp,
+    send: async () => resultOf(answers.next().value ?? 500),
+  })
+}
+
+test.each<[string, number[], string]>([
+  ['two failures and two acknowledgements', [500, 200, 500, 200], '500 and then 200 to the same event: it'],
+  ['a failure that is a 4xx', [404, 204, 404, 204], '404 and then 204 to the same event: it'],
+  ['the second order alone', [422, 422, 500, 200, 500, 200], '500 and then 200 to the same event: it'],
+  [
+    'the answer to a duplicate',
+    [500, 409, 200, 409, 500, 409],
+    '409 to the same event, as it does to one that was',
+  ],
+])('%s: it marks first', async (_, statuses, advice) => {
+  expect(await retried(statuses)).toMatchObject({
+    passed: false,
+    got: statuses.slice(-2).map(String),
+    consequence: 'loses_events',
+    advice: expect.stringContaining(advice),
+  })
+})
+
+test.each<[string, (number | string)[], string]>([
+  [
+    'a failure that is parked',
+    [500, 'parked', 500, 'parked'],
+    'It answers 500 and then 200 parked to an order',
+  ],
+  ['acknowledgements', [200, 200], 'Nothing made its handler fail'],
+  ['failures', [500, 500, 500, 500], 'It may have failed before its handler ran'],
+  ['one acknowledged retry', [500, 200, 500, 500], 'It answers 500 and then 200 to the same event, which'],
+  ['a limit of requests', [429, 200, 429, 200], 'It answers 429 and then 200 to the same event, which'],
+  ['a limit at the retry', [500, 429, 500, 429], 'It answers 500 and then 429 to the same event, which'],
+  ['a lock', [500, 409, 200, 200, 500, 409], 'It answers 500 and then 409 to the same event, which'],
+  ['no order that is handled', [500, 409, 500, 409], 'It answers 500 and then 409 to the same event, which'],
+])('%s: nothing is proved, and that is said', async (_, statuses, note) => {
+  expect(await retried(statuses)).toMatchObject({ passed: true, note: expect.stringContaining(note) })
+})
+
+test.each([
+  [true, 'undecided'],
+  [false, 'crashes'],
+])('no answer, and up afterwards or not: %j', async (isUp, consequence) => {
+  expect(await retried([500, 'ECONNRESET'], isUp)).toMatchObject({
+    passed: false,
+    got: ['500', 'ECONNRESET'],
+    consequence,
+  })
+})
+
+const ONE: WrongDelivery = { number: 1, of: 1, header: 't=1,v1=ab', body: '{}', answer: '401' }
+
+const linesOf = (wrong: readonly WrongDelivery[], isWhole = false): readonly string[] =>
+  wrongLines(wrong, isWhole, createColors(false))
+
+test.each<[string, Partial<WrongDelivery>, string[]]>([
+  ['without a header', { header: null }, ['1 of 1, answered 401', '(none)', '{}']],
+  ['of nothing', { header: '', body: '' }, ['1 of 1, answered 401', '(empty)', '(empty)']],
+  [
+    'in crumbs',
+    { transport: 'tiny-chunks', answer: 'ECONNRESET' },
+    ['1 of 1, in chunks of one byte, not answered (ECONNRESET)', 't=1,v1=ab', '{}'],
+  ],
+])('a delivery %s', (_, more, [title, header, body]) => {
+  expect(linesOf([{ ...ONE, ...more }])).toEqual([
+    `      delivery ${title}`,
+    `        header  ${header}`,
+    `        body    ${body}`,
+  ])
+})
+
+test('those that are alike are shown once, and three at most unless all are asked for', () => {
+  const wrong = Array.from({ length: 12 }, (_, index) => ({
+    ...ONE,
+    number: index + 1,
+    of: 12,
+    body: `${Math.floor(index / 2)} ${'x'.repeat(99)}`,
+  }))
+  const few = linesOf(wrong)
+  expect(few.filter((line) => !line.startsWith('        '))).toEqual([
+    '      deliveries 1, 2 of 12, answered 401',
+    '      deliveries 3, 4 of 12, answered 401',
+    '      deliveries 5, 6 of 12, answered 401',
+    '      and 6 more: --verbose shows all of them, whole',
+  ])
+  expect(few.every((line) => line.length <= 80)).toBe(true)
+  const whole = linesOf(wrong, true)
+  expect(whole).toHaveLength(6 * 3)
+  expect(whole.at(-1)).toBe(`        body    5 ${'x'.repeat(99)}`)
 })

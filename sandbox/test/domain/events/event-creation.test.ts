@@ -208,16 +208,7 @@ describe('an event is refused', () => {
     },
   )
 
-  test('[N15] with all its problems at once, and at most 20', () => {
-    const given = { title: '<b>', doors_at: 'x', tickets: [{ ...tier, price_cents: -1, size: 3 }] }
-    const { problems } = thrownRefusal(() => account.createEvent(given))
-    expect(problems.map(({ code, param }) => `${code} ${param}`)).toEqual([
-      'title_contains_html title',
-      'parameter_invalid doors_at',
-      'parameter_invalid tickets[0].price_cents',
-      'parameter_missing venue_id',
-      'parameter_unknown tickets[0].size',
-    ])
+  test('[N15] with at most 20 problems', () => {
     const junk = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`junk${index}`, index]))
     expect(thrownRefusal(() => create(junk)).problems).toHaveLength(20)
     expect(thrownRefusal(() => create({ tickets: Array(100).fill(1), ...junk })).problems).toHaveLength(20)

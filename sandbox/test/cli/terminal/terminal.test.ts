@@ -1,5 +1,8 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { folded, table, widthOf } from '../../../cli/terminal/layout.js'
 import { createOutput, type OutputOptions, oneLine, printable } from '../../../cli/terminal/output.js'
+import { visible, visibleWithin } from '../../../cli/terminal/visible-bytes.js'
 
 /** The text of both outputs. */
 function outputs(
@@ -113,4 +116,101 @@ describe('foreign text', () => {
   ])('is one short line: %j', (text, expected) => {
     expect(oneLine(text, 30)).toBe(expected)
   })
+})
+
+const green = (text: string): string => `\u001b[32m${text}\u001b[39m`
+
+describe('a table', () => {
+  const columns = [
+    { head: 'ID' },
+    { head: 'KIND', drop: 1 },
+    { head: 'URL', drop: 3 },
+    { head: 'WHY', drop: 2 },
+  ]
+  const rows = [
+    ['a', 'short', 'http://localhost', ''],
+    ['longer', green('kind'), '', ''],
+  ]
+
+  test('has heads, aligned whatever the colours, and no empty columns', () => {
+    expect(table(columns, rows, Number.POSITIVE_INFINITY)).toEqual([
+      'ID      KIND   URL',
+      'a       short  http://localhost',
+      `longer  ${green('kind')}`,
+    ])
+  })
+
+  test.each([
+    [31, 'ID      KIND   URL'],
+    [30, 'ID      KIND'],
+    [12, 'ID'],
+    [3, 'ID'],
+  ])('drops columns in their order in a width of %i', (width, heads) => {
+    expect(table(columns, rows, width)[0]).toBe(heads)
+  })
+})
+
+describe('a text', () => {
+  test.each([
+    ['one two three four five', 'one two three four\nfive'],
+    ['  indented text that is long', '  indented text that\n  is long'],
+    ['<-- [500] POST one two three', '<-- [500] POST one\n    two three'],
+    ['12:00:05 --> a b c d e f g', '12:00:05 --> a b c d\n          e f g'],
+    ['name  says what it is and', 'name  says what it\n      is and'],
+    ['{"a":"bcdefgh","i":"jklmno"}', '{"a":"bcdefgh",\n"i":"jklmno"}'],
+    ['http://localhost:3000/hooks?a=1 x', 'http://localhost:3000/hooks?a=1\nx'],
+    [`${green('one two')} three four five`, `${green('one two')} three four\nfive`],
+    ['🎷🎷🎷🎷🎷🎷🎷🎷🎷 end', '🎷🎷🎷🎷🎷🎷🎷🎷🎷\nend'],
+    ['To see it: tix-webhooks clock', 'To see it:\ntix-webhooks clock'],
+  ])('of %j ends its lines between words', (text, expected) => {
+    expect(folded(text, 20)).toBe(expected)
+  })
+
+  test('loses nothing but blanks, and has no line that could be shorter', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ minLength: 1, maxLength: 12 })),
+        fc.integer({ min: 20, max: 80 }),
+        (words, width) => {
+          const text = words.map((word) => word.replaceAll(/\s/g, '_')).join(' ')
+          const lines = folded(text, width)
+          expect(lines.replaceAll(/\s+/g, '')).toBe(text.replaceAll(/\s+/g, ''))
+          for (const one of lines.split('\n')) {
+            expect(widthOf(one) <= width || !one.trim().includes(' ')).toBe(true)
+          }
+        },
+      ),
+    )
+  })
+})
+
+test.each([
+  ['{"a":"b c"}', '{"a":"b c"}'],
+  ['a\r\n\tb', 'a<0d><0a><09>b'],
+  ['\ufeff{}', '<ef bb bf>{}'],
+  [' {} ', '<20>{}<20>'],
+  [' ', '<20>'],
+  ['Zoe\u0308, Zoë', 'Zoe<cc 88>, Zoë'],
+  ['18\u00a0€\u2028', '18<c2 a0>€<e2 80 a8>'],
+  ['\u202eabc', '<e2 80 ae>abc'],
+  ['👩\u200d👧', '👩<e2 80 8d>👧'],
+  ['\u001b[31m\u007f', '<1b>[31m<7f>'],
+  // Half of a character is sent as the mark of what is no text.
+  ['\ud83d', '<ef bf bd>'],
+  ['<0a> <0A> <b> <ef bb bf>', '<3c>0a> <0A> <b> <3c>ef bb bf>'],
+])('no byte of %j is invisible', (text, shown) => {
+  expect(visible(text)).toBe(shown)
+})
+
+test.each([
+  ['a'.repeat(40), 40, 'a'.repeat(40)],
+  [`b${'a'.repeat(39)}c`, 40, `b${'a'.repeat(18)}…${'a'.repeat(8)}c (41 bytes)`],
+  [`${'€'.repeat(99)}\n`, 40, `${'€'.repeat(18)}…${'€'.repeat(5)}<0a> (298 bytes)`],
+  // None is cut in half.
+  [`${'\n'.repeat(99)}`, 40, '<0a><0a><0a><0a>…<0a><0a> (99 bytes)'],
+  ['\n'.repeat(11), 40, '<0a><0a><0a><0a>…<0a><0a> (11 bytes)'],
+  ['x '.repeat(99), 40, 'x x x x x x x x x …x x x<20> (198 bytes)'],
+])('a text that is too long shows its beginning, its end and its bytes: %j in %i', (text, columns, shown) => {
+  expect(visibleWithin(text, columns)).toBe(shown)
+  expect(widthOf(shown)).toBeLessThanOrEqual(columns)
 })
