@@ -63,6 +63,7 @@ test('[N27] a lenient account accepts unknown fields in every body and query, an
 const WITH_VENUE = { venue_id: undefined, venue: { name: 'Barn' } }
 
 test('[N56] the sandbox is full at its bound of venues, also for an event with a venue', () => {
+  expect(LIMITS).toMatchObject({ events: 100_000, orders: 1_000_000, venues: 10_000 })
   lower(LIMITS, { venues: 4 })
   const { account, create } = ticketing()
   account.createVenue({ name: 'Barn' })

@@ -67,6 +67,7 @@ describe('an event that is created', () => {
       tiers({ name: 'a'.repeat(100), price_cents: 0 }, { price_cents: 99_999_999, quantity: 10_000_000 }),
     ],
     ['[N37]', tiers(...names.map((name) => ({ name })))],
+    ['[N56]', tiers(...Array.from({ length: 100 }, (_, index) => ({ name: `T${index}` })))],
   ])('%s has what was given: %o', (_, given) => {
     expect(create(given)).toMatchObject(given)
   })
