@@ -22,12 +22,14 @@ function folderWithFiles(): string {
 }
 
 const SIGNED = '--secret whsec_refused'
+const TRIGGER = `trigger order.created --to URL ${SIGNED}`
+const CHECK = `check URL ${SIGNED}`
 
-/** What concerns a single value is in values.test.ts; here is what a command adds. */
+/** What concerns a single value is in arguments.test.ts; here is what a command adds. */
 const OF_OPTIONS: [argv: string, message: RegExp][] = [
-  [`check URL ${SIGNED} --only stael`, /^--only .*Did you mean stale\?/],
-  [`check URL ${SIGNED} --kind order.refunded`, /give the data of "order\.refunded" with --data/],
-  [`check URL ${SIGNED} --tolerance 0`, /tolerance/],
+  [`${CHECK} --only stael`, /^--only .*Did you mean stale\?/],
+  [`${CHECK} --kind order.refunded`, /give the data of "order\.refunded" with --data/],
+  [`${CHECK} --tolerance 0`, /tolerance/],
   ['listen --forward-to URL --respond 500', /^--forward-to returns the answer of your receiver/],
   ['listen --respond 200,99', /^--respond must be a whole number from 200 to 599, not "99"/],
   ['listen --tolerance 0', /^--tolerance must be more than 0/],
@@ -61,27 +63,15 @@ const OF_OPTIONS: [argv: string, message: RegExp][] = [
     /Did you mean order\.created\? For an undocumented kind, give --data\.$/m,
   ],
   [`trigger order.refunded --to URL ${SIGNED}`, /^data is missing: there are samples of order\.created/],
-  [
-    `trigger order.created --to URL ${SIGNED} --set data.order.totl_cents=0`,
-    /^The payload has no data\.order\.totl_cents/,
-  ],
-  [
-    `trigger order.created --to URL ${SIGNED} --data {`,
-    /^--data is not valid JSON: .+\. Quote it for the shell/,
-  ],
-  [
-    `trigger order.created --to URL ${SIGNED} --data -`,
-    /^--data is not valid JSON: .+\. Correct it there\.$/m,
-  ],
-  [`trigger order.created --to URL ${SIGNED} --scenario stael`, /Did you mean stale\?/],
-  [`trigger order.created --to URL ${SIGNED} --scenario thin`, /^There is no thin of this order\.created/],
-  [
-    `trigger order.created --to URL ${SIGNED} --chain`,
-    /^--chain needs a sandbox, and --to sends without one/,
-  ],
-  [`trigger order.created --to URL ${SIGNED} --no-wait`, /^--no-wait needs a sandbox/],
-  [`trigger order.created --to URL ${SIGNED} --live`, /^--live needs a sandbox/],
-  [`trigger order.created --to URL ${SIGNED} --sandbox http://127.0.0.1:1`, /^--sandbox needs a sandbox/],
+  [`${TRIGGER} --set data.order.totl_cents=0`, /^The payload has no data\.order\.totl_cents/],
+  [`${TRIGGER} --data {`, /^--data is not valid JSON: .+\. Quote it for the shell/],
+  [`${TRIGGER} --data -`, /^--data is not valid JSON: .+\. Correct it there\.$/m],
+  [`${TRIGGER} --scenario stael`, /Did you mean stale\?/],
+  [`${TRIGGER} --scenario thin`, /^There is no thin of this order\.created/],
+  [`${TRIGGER} --chain`, /^--chain needs a sandbox, and --to sends without one/],
+  [`${TRIGGER} --no-wait`, /^--no-wait needs a sandbox/],
+  [`${TRIGGER} --live`, /^--live needs a sandbox/],
+  [`${TRIGGER} --sandbox http://127.0.0.1:1`, /^--sandbox needs a sandbox/],
   [`trigger  --to URL ${SIGNED}`, /^KIND is empty/],
   ['trigger', /^Which kind\? Give KIND/],
   ['trigger event.published --event @captured.json', /leave event\.published out/],

@@ -105,20 +105,19 @@ test('a delivery that was answered wrongly is shown short and with no byte invis
 
 test('a receiver that is still starting is waited for, and the progress is shown', async () => {
   const port = await freePort()
-  let isWaiting = (): void => {}
-  const waiting = new Promise<void>((resolve) => {
-    isWaiting = resolve
-  })
-  const checked = check(`http://127.0.0.1:${port}/hooks`, '--only stale --wait 60s', {
+  const url = `http://127.0.0.1:${port}/hooks`
+  let isStarted = false
+  const { code, stdout, stderr } = await check(url, '--only stale --wait 60s', {
     isTTY: true,
-    onOutput: ({ stderr }) => stderr.includes('Waiting for') && isWaiting(),
+    onOutput: (said) => {
+      if (isStarted || !said.stderr.includes('Waiting for')) return
+      isStarted = true
+      void listening(good(), port)
+    },
   })
-  await waiting
-  await listening(good(), port)
-  const { code, stdout, stderr } = await checked
   expect(code).toBe(0)
   expect(stdout).toContain('1 of 1 probes passed')
-  expect(stderr).toContain(`Probing http://127.0.0.1:${port}/hooks…`)
+  expect(stderr).toContain(`Probing ${url}…`)
 })
 
 test('a receiver is waited for no longer than the given time, and the URL where nothing listens is named', async () => {

@@ -7,6 +7,7 @@ import { freePort } from '../../../../../test/support/free-port.js'
 import { run } from '../../../support/cli.js'
 import { receiver } from '../../../support/cli-receiver.js'
 import { begin, isEvent } from '../../../support/cli-session.js'
+import { runUntil } from './run-until.js'
 
 const secret = 'whsec_listen'
 
@@ -157,19 +158,12 @@ describe('listen --forward-to', () => {
 
 test('listen prints lines of text, without control characters of a body, and says of what is parked that it is not handled', async () => {
   const { url: target } = await receiver(() => answerTo({ outcome: 'parked' }))
-  const stopped = new AbortController()
-  let url: string | undefined
-  const { code, stdout, stderr } = await run(`listen --secret ${secret} --body --forward-to ${target}`, {
-    signal: stopped.signal,
-    onOutput: ({ stdout: said }) => {
-      const found = /Listening at (\S+?),? /.exec(said.replaceAll('\n', ' '))?.[1]
-      if (url !== undefined || found === undefined) return
-      url = found
-      void signedBody('{"type":"a\u009b2Jb"}', { secret })
-        .then((delivery) => fetch(found, delivery))
-        .then(() => stopped.abort())
-    },
-  })
+  const delivery = await signedBody('{"type":"a\u009b2Jb"}', { secret })
+  const { code, stdout, stderr } = await runUntil(
+    `listen --secret ${secret} --body --forward-to ${target}`,
+    /Listening at (\S+?),?\s/,
+    (url) => fetch(url, delivery),
+  )
   expect(code).toBe(0)
   expect(stdout).toMatch(
     /^\d\d:\d\d:\d\d --> a\ufffd2Jb verified attempt 1 signed \d s ago 17 bytes\n {13}\{"type":"a\ufffd2Jb"\}\n\d\d:\d\d:\d\d <-- \[200\] parked POST .+\n {13}Your receiver parked it: it is not handled/m,

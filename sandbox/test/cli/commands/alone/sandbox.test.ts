@@ -8,6 +8,7 @@ import { run } from '../../../support/cli.js'
 import { receiver } from '../../../support/cli-receiver.js'
 import { emptyFolder, sandbox } from '../../../support/cli-sandbox.js'
 import { isEvent } from '../../../support/cli-session.js'
+import { runUntil } from './run-until.js'
 
 const FILE = '.tix-webhooks-sandbox.json'
 
@@ -50,29 +51,22 @@ describe('the sandbox', () => {
 
   test('logs the same as text, with the next retry and the end of the retries', async () => {
     const { url: to } = await receiver(() => 500)
-    const folder = emptyFolder()
-    const stopped = new AbortController()
-    let url: string | undefined
-    const ran = run(`sandbox --port 0 --to ${to} --freeze --jitter 0 --retry 5s,90m`, {
-      cwd: folder,
-      signal: stopped.signal,
-      onOutput({ stdout }) {
-        const found = /API +(\S+)\/v2/.exec(stdout)?.[1]
-        if (url !== undefined || found === undefined) return
-        url = found
-        void exercise(found)
+    let url = ''
+    const argv = `sandbox --port 0 --to ${to} --freeze --jitter 0 --retry 5s,90m`
+    const { code, stdout } = await runUntil(
+      argv,
+      /API +(\S+)\/v2/,
+      async (at) => {
+        url = at
+        await run(`trigger order.created --wait --sandbox ${at}`)
+        const { records } = await run(`deliveries --json --sandbox ${at}`)
+        await run(['resend', String(records()[0]?.id), '--sandbox', at])
+        await run(`advance 72h --sandbox ${at}`)
+        await fetch(`${at}/v2/events/evt_x`, { headers: { authorization: 'bearer sk_test_x' } })
+        await run(`trigger order.created --live --sandbox ${at}`)
       },
-    })
-    async function exercise(at: string): Promise<void> {
-      await run(`trigger order.created --wait --sandbox ${at}`)
-      const { records } = await run(`deliveries --json --sandbox ${at}`)
-      await run(['resend', String(records()[0]?.id), '--sandbox', at])
-      await run(`advance 72h --sandbox ${at}`)
-      await fetch(`${at}/v2/events/evt_x`, { headers: { authorization: 'bearer sk_test_x' } })
-      await run(`trigger order.created --live --sandbox ${at}`)
-      stopped.abort()
-    }
-    const { code, stdout } = await ran
+      { cwd: emptyFolder() },
+    )
     expect(code).toBe(0)
     const told = stdout.slice(stdout.indexOf('-->')).replaceAll(/^\d\d:\d\d:\d\d /gm, '')
     const dlv = /dlv_\w+/.exec(told)?.[0]

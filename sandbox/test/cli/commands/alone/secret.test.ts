@@ -5,6 +5,7 @@ import { parseEnv } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { run } from '../../../support/cli.js'
 import { emptyFolder, sandbox } from '../../../support/cli-sandbox.js'
+import { runUntil } from './run-until.js'
 
 const A = '--to http://127.0.0.1:9/a --secret whsec_one'
 const NEW = /^TIX_SIGNING_SECRET=whsec_[\w-]{32}\n$/
@@ -171,23 +172,12 @@ describe('.env of the folder', () => {
 
   test('gives the sandbox its secret, which says so', async () => {
     const cwd = folderWith({ '.env': FILE })
-    expect(await startLines(cwd)).toContain(`  ${FILE}  This secret is from .env.\n`)
-    expect(await startLines(emptyFolder())).toMatch(
+    const start = (folder: string) =>
+      runUntil('sandbox --port 0 --to http://127.0.0.1:9', /API +(\S+)/, async () => {}, { cwd: folder })
+    expect((await start(cwd)).stdout).toContain(`  ${FILE}  This secret is from .env.\n`)
+    expect((await start(emptyFolder())).stdout).toMatch(
       /This secret is new: your app needs it\. .+ secret >> \.env\n/,
     )
     expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe(FILE)
   })
 })
-
-/** The lines that a sandbox prints when it starts. */
-async function startLines(cwd: string): Promise<string> {
-  const stopped = new AbortController()
-  const { stdout } = await run('sandbox --port 0 --to http://127.0.0.1:9', {
-    cwd,
-    signal: stopped.signal,
-    onOutput: (said) => {
-      if (said.stdout.includes('Ctrl-C')) stopped.abort()
-    },
-  })
-  return stdout
-}
