@@ -1,22 +1,13 @@
 /** @module-tag slow */
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
+import { type StdioOptions, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  closeSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../../test/support/free-port.js'
 import { ROOT } from '../../../test/support/root.js'
+import { run } from '../support/cli.js'
 import { receiver } from '../support/cli-receiver.js'
 import { emptyFolder, sandbox } from '../support/cli-sandbox.js'
 
@@ -30,46 +21,37 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-interface Process {
-  readonly child: ChildProcessWithoutNullStreams
-  readonly said: { stdout: string; stderr: string }
-  /** Resolves when the text is there. */
-  until(text: string | RegExp): Promise<void>
-  /** Its exit code, or the signal that ended it. */
-  readonly ended: Promise<number | string | null>
-}
-
 /** The real command, as a process of its own. */
-function start(argv: string, { cwd = emptyFolder(), env = {} } = {}): Process {
+function start(argv: string, { cwd = emptyFolder(), env = {}, stdio = 'pipe' as StdioOptions } = {}) {
   const child = spawn(process.execPath, [BIN, ...argv.split(' ')], {
     cwd,
     env: { PATH: process.env.PATH, TIX_SANDBOX_URL: 'none', ...env },
+    stdio,
   })
   const said = { stdout: '', stderr: '' }
-  const looks = new Set<() => void>()
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (text: string) => {
+    child[name]?.setEncoding('utf8').on('data', (text: string) => {
       said[name] += text
-      for (const look of looks) look()
     })
   }
-  const ended = once(child, 'close').then(([code, signal]) => code ?? signal)
+  /** Its exit code, or the signal that ended it. */
+  const ended: Promise<number | string | null> = once(child, 'close').then(([code, signal]) => code ?? signal)
   onTestFinished(async () => {
     child.kill('SIGKILL')
     await ended
   })
-  const until = (text: string | RegExp): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const look = (): void => {
-        if (!(typeof text === 'string' ? said.stdout.includes(text) : text.test(said.stdout))) return
-        looks.delete(look)
-        resolve()
-      }
-      looks.add(look)
-      look()
-      void ended.then((code) => reject(new Error(`it ended with ${code}: ${said.stderr}`)))
-    })
+  /** Resolves when it has said the text. */
+  const until = (text: string): Promise<void> =>
+    expect.poll(() => said.stdout, { timeout: 15_000, message: said.stderr }).toContain(text)
   return { child, said, until, ended }
+}
+
+/** Starts a sandbox that keeps its state. */
+async function startWithState(cwd: string, to: string) {
+  const started = start(`sandbox --port 0 --json --state state.json --to ${to}`, { cwd })
+  await started.until('"event":"ready"')
+  const { url } = JSON.parse(started.said.stdout.split('\n')[0] ?? '') as { url: string }
+  return { ...started, url }
 }
 
 describe('the command as a process', () => {
@@ -77,21 +59,17 @@ describe('the command as a process', () => {
     'runs a sandbox until %s, ends with 0, and leaves nothing behind',
     async (signal) => {
       const cwd = emptyFolder()
-      const port = await freePort()
-      // Twice on the same port: a second start finds it free.
-      for (const _time of signal === 'SIGINT' ? ['first', 'second'] : ['once']) {
-        const { child, until, ended, said } = start(`sandbox --port ${port} --to http://127.0.0.1:9`, { cwd })
-        await until('Stop it with Ctrl-C.')
-        expect(existsSync(join(cwd, '.tix-webhooks-sandbox.json'))).toBe(true)
-        child.kill(signal)
-        expect(await ended).toBe(0)
-        expect(said.stderr).toBe('')
-        expect(readdirSync(cwd)).toEqual([])
-      }
+      const { child, until, ended, said } = start('sandbox --port 0 --to http://127.0.0.1:9', { cwd })
+      await until('Stop it with Ctrl-C.')
+      expect(existsSync(join(cwd, '.tix-webhooks-sandbox.json'))).toBe(true)
+      child.kill(signal)
+      expect(await ended).toBe(0)
+      expect(said.stderr).toBe('')
+      expect(readdirSync(cwd)).toEqual([])
     },
   )
 
-  test.each(['SIGINT', 'SIGHUP'] as const)('removes its temporary endpoint on %s', async (signal) => {
+  test('listens at an endpoint of the sandbox, which it removes on Ctrl-C', async () => {
     const { url, json } = await sandbox()
     const { child, until, ended, said } = start('listen', { env: { TIX_SANDBOX_URL: url } })
     await until('Listening at')
@@ -99,52 +77,29 @@ describe('the command as a process', () => {
     await json('trigger', 'order.created', '--wait')
     await until('<-- [200]')
     expect(said.stdout).toMatch(/--> order\.created \[dlv_\w+\] verified attempt 1 signed \d+ s ago/)
-    child.kill(signal)
+    child.kill('SIGINT')
     expect(await ended).toBe(0)
     expect(await json('endpoints')).toEqual([])
   })
 
-  test('[N140] gives no id twice with --state, though it is killed before it can write what it did', async () => {
+  test('[N140] gives no id twice with --state, though it is killed before it can write what it did, and is the only one with it', async () => {
     const { url: to, arrivals } = await receiver()
     const cwd = emptyFolder()
     const orders: string[] = []
     for (const _time of ['first', 'second', 'third']) {
-      const { child, until, ended, said } = start(`sandbox --port 0 --json --state state.json --to ${to}`, {
-        cwd,
-      })
-      await until('"event":"ready"')
-      const { url } = JSON.parse(said.stdout.split('\n')[0] ?? '')
-      await fetch(`${url}/_sandbox/trigger`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: '{"kind":"order.created","repeat":3,"wait":true}',
-      })
+      const { child, ended, url } = await startWithState(cwd, to)
+      await run(`trigger order.created --repeat 3 --sandbox ${url}`)
+      const second = start('sandbox --port 0 --state state.json', { cwd })
+      expect(await second.ended).toBe(2)
+      expect(second.said.stderr).toContain(
+        `is in use by another sandbox at ${url} (process ${child.pid}): stop that one first`,
+      )
       child.kill('SIGKILL')
       expect(await ended).toBe('SIGKILL')
       orders.push(...arrivals.splice(0).map(({ body }) => JSON.parse(String(body)).data.order.id))
     }
     expect(new Set(orders).size).toBe(orders.length)
     expect(orders.length).toBeGreaterThanOrEqual(9)
-  })
-
-  test('is the only one with its --state: a second one ends with 2, and says who has the file, until the first is killed', async () => {
-    const cwd = emptyFolder()
-    const argv = 'sandbox --port 0 --json --state state.json --to http://127.0.0.1:9'
-    const first = start(argv, { cwd })
-    await first.until('"event":"ready"')
-    const { url } = JSON.parse(first.said.stdout.split('\n')[0] ?? '')
-    const second = start(argv, { cwd })
-    expect(await second.ended).toBe(2)
-    expect(second.said.stderr).toContain(
-      `is in use by another sandbox at ${url} (process ${first.child.pid}): stop that one first`,
-    )
-    first.child.kill('SIGKILL')
-    expect(await first.ended).toBe('SIGKILL')
-    const third = start(argv, { cwd })
-    await third.until('"event":"ready"')
-    third.child.kill('SIGTERM')
-    expect(await third.ended).toBe(0)
-    expect(readdirSync(cwd)).toEqual(['state.json'])
   })
 
   test('appends a secret to .env once, however often it is asked to', async () => {
@@ -169,10 +124,8 @@ describe('the command as a process', () => {
     const { url: to } = await receiver()
     const { url, json } = await sandbox(`--to ${to}`)
     await json('trigger', 'order.created', '--repeat', '50', '--wait')
-    const { child, ended, said } = start('deliveries --json --limit 50', {
-      env: { TIX_SANDBOX_URL: url },
-    })
-    child.stdout.destroy()
+    const { child, ended, said } = start('deliveries --json --limit 50', { env: { TIX_SANDBOX_URL: url } })
+    child.stdout?.destroy()
     expect(await ended).toBe(0)
     expect(said.stderr).toBe('')
   })
@@ -181,56 +134,42 @@ describe('the command as a process', () => {
     const { url } = await receiver()
     const { child, until, ended, said } = start(`check ${url} --secret s --json`)
     await until('"passed":')
-    child.stdout.destroy()
+    child.stdout?.destroy()
     expect(await ended).not.toBe(0)
     expect(said.stderr).toBe('')
   })
 
-  describe.runIf(existsSync('/dev/full'))('with an output on a full disk', () => {
-    test.each([1, 2])('ends with 1 and says so on the other one: %i', async (full) => {
-      const cwd = emptyFolder()
-      // It warns on stderr, as it lets others in, before it says anything on stdout.
-      const WARNED = ['--host', '0.0.0.0', '--allow-host', 'here']
-      const device = openSync('/dev/full', 'w')
-      onTestFinished(() => closeSync(device))
-      const child = spawn(
-        process.execPath,
-        [BIN, 'sandbox', '--port', '0', '--state', 'state.json', ...WARNED],
-        {
-          cwd,
-          env: { PATH: process.env.PATH },
-          stdio: ['ignore', full === 1 ? device : 'pipe', full === 2 ? device : 'pipe'],
-        },
-      )
-      onTestFinished(() => void child.kill('SIGKILL'))
-      let said = ''
-      const other = (full === 1 ? child.stderr : child.stdout)?.setEncoding('utf8')
-      other?.on('data', (text: string) => {
-        said += text
-      })
-      expect(await once(child, 'close')).toEqual([1, null])
-      expect(said.match(/^The output cannot be written: ENOSPC.*$/gm)).toHaveLength(1)
-      expect(said).not.toContain('    at ')
-      expect(readdirSync(cwd)).toEqual(['state.json'])
-    })
+  test.runIf(existsSync('/dev/full')).each([
+    ['stdout', 'stderr'],
+    ['stderr', 'stdout'],
+  ] as const)('ends with 1 if %s is on a full disk, and says so on %s', async (full, other) => {
+    const cwd = emptyFolder()
+    const device = openSync('/dev/full', 'w')
+    onTestFinished(() => closeSync(device))
+    const stdio: StdioOptions = [
+      'ignore',
+      ...(full === 'stdout' ? ([device, 'pipe'] as const) : (['pipe', device] as const)),
+    ]
+    // It warns on stderr, as it lets others in, before it says anything on stdout.
+    const argv = 'sandbox --port 0 --state state.json --host 0.0.0.0 --allow-host here'
+    const { said, ended } = start(argv, { cwd, stdio })
+    expect(await ended).toBe(1)
+    expect(said[other].match(/^The output cannot be written: ENOSPC.*$/gm)).toHaveLength(1)
+    expect(said[other]).not.toContain('    at ')
+    expect(readdirSync(cwd)).toEqual(['state.json'])
   })
 
-  test('reads the standard input, and a file of its folder', async () => {
-    const cwd = emptyFolder()
-    writeFileSync(join(cwd, 'body.json'), '{}')
-    const piped = start('sign --secret s --t 1')
-    piped.child.stdin.end('{}')
-    const fromFile = start('sign --secret s --t 1 --body @body.json', { cwd })
-    expect(await piped.ended).toBe(0)
-    expect(await fromFile.ended).toBe(0)
-    expect(piped.said.stdout).toMatch(/^t=1,v1=\w{64}\n$/)
-    expect(fromFile.said.stdout).toBe(piped.said.stdout)
+  test('reads the standard input', async () => {
+    const { child, ended, said } = start('sign --secret s --t 1')
+    child.stdin?.end('{}')
+    expect(await ended).toBe(0)
+    expect(said.stdout).toBe((await run('sign --secret s --t 1 --body {}')).stdout)
   })
 
   test('waits for no more input after Ctrl-C', async () => {
     const { child, ended, said } = start('sign --secret s')
     // More than a pipe holds: when it is taken, the command has begun to read.
-    if (!child.stdin.write('x'.repeat(1_000_000))) await once(child.stdin, 'drain')
+    if (!child.stdin?.write('x'.repeat(1_000_000))) await once(child.stdin as NodeJS.WritableStream, 'drain')
     child.kill('SIGINT')
     expect(await ended).toBe(130)
     expect(said).toEqual({ stdout: '', stderr: '' })

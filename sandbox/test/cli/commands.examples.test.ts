@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { sampleEvent } from 'tix-webhooks/testing'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { shellWords } from '../../../test/support/shell-words.js'
 import { commands } from '../../cli/commands.js'
 import { run } from '../support/cli.js'
@@ -23,12 +23,8 @@ const FILES = {
 /** Commands that run until Ctrl-C. */
 const LASTING: Readonly<Record<string, string>> = { sandbox: 'ready', listen: 'listening' }
 
-interface Fixture extends CliSandbox {
-  readonly receiver: string
-}
-
 /** A sandbox with an endpoint that takes everything, and what it took, refused, and missed while it was disabled. */
-async function startFixture(): Promise<Fixture> {
+async function startFixture(): Promise<CliSandbox & { receiver: string }> {
   const hook = tixWebhooks({
     secret,
     on: { 'order.created': () => {}, 'event.*': () => {} },
@@ -48,46 +44,26 @@ async function startFixture(): Promise<Fixture> {
   return { ...running, receiver }
 }
 
-/** A line of an example, with the values that are known only when it runs. */
-async function filled(line: string, { receiver, json }: Fixture): Promise<string> {
-  const [{ id: delivery = '' } = {}] = (await json('deliveries')) as { id: string }[]
-  const [{ id: endpoint = '' } = {}] = (await json('endpoints')) as { id: string }[]
-  const [{ id: fault = '' } = {}] = (await json('faults')) as { id: string }[]
-  return line
+const EXAMPLES = commands.flatMap(({ name, examples }) => examples.map(({ line }) => ({ name, line })))
+
+test.each(EXAMPLES)('the example of the help works as it stands: $line', async ({ name, line }) => {
+  const { receiver, json, folder, url } = await startFixture()
+  const firstOf = async (list: string): Promise<string> => String((await json(list))[0]?.id)
+  // With the values that are known only when it runs.
+  const filled = line
     .replace('http://localhost:3000/hooks', receiver)
-    .replace('dlv_4eC39HqLyjWDarjtT1zd', delivery)
-    .replace('we_4eC39HqLyjWDarjtT1zd', endpoint)
-    .replace('flt_4eC39HqLyjWDarjtT1zd', fault)
+    .replace('dlv_4eC39HqLyjWDarjtT1zd', await firstOf('deliveries'))
+    .replace('we_4eC39HqLyjWDarjtT1zd', await firstOf('endpoints'))
+    .replace('flt_4eC39HqLyjWDarjtT1zd', await firstOf('faults'))
     .replace('--port 4020', '--port 0')
-}
-
-/** Each of its examples leaves nothing for the next one. */
-const ALONE: readonly string[] = ['resend']
-
-/** One sandbox for all examples of a command, in their order. */
-describe('the examples of the help work as they stand:', () => {
-  test.each(commands)('$name', async ({ name, examples }) => {
-    let fixture = await startFixture()
-    for (const [index, { line }] of examples.entries()) {
-      if (index > 0 && ALONE.includes(name)) fixture = await startFixture()
-      expect(line.startsWith(`tix-webhooks ${name}`)).toBe(true)
-      await runExample(name, line, fixture)
-    }
-  })
-})
-
-async function runExample(name: string, line: string, fixture: Fixture): Promise<void> {
-  const { words, stdin } = shellWords(await filled(line, fixture))
-  expect(words[0]).toBe('tix-webhooks')
+  expect(filled.startsWith(`tix-webhooks ${name}`)).toBe(true)
+  const { words, stdin } = shellWords(filled)
   const argv = words.slice(1)
-  const surroundings = {
-    cwd: fixture.folder,
-    env: { TIX_SANDBOX_URL: fixture.url },
-    ...(stdin !== undefined && { stdin: FILES[stdin as keyof typeof FILES] }),
-  }
+  const env = { TIX_SANDBOX_URL: url }
   const ready = LASTING[name]
   if (ready === undefined) {
-    const { code, stdout, stderr } = await run(argv, surroundings)
+    const input = stdin === undefined ? '' : FILES[stdin as keyof typeof FILES]
+    const { code, stdout, stderr } = await run(argv, { cwd: folder, env, stdin: input })
     expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
     // That nothing matches is a note.
     expect(stdout + stderr).not.toBe('')
@@ -95,10 +71,8 @@ async function runExample(name: string, line: string, fixture: Fixture): Promise
   }
   // The default port may be taken on the machine of the test.
   const isOnDefaultPort = name === 'sandbox' && !argv.includes('--port')
-  const session = begin(isOnDefaultPort ? [...argv, '--port', '0'] : argv, {
-    ...surroundings,
-    cwd: emptyFolder(),
-  })
+  const port = isOnDefaultPort ? ['--port', '0'] : []
+  const session = begin([...argv, ...port], { cwd: emptyFolder(), env })
   await session.record(isEvent(ready))
   expect(await session.stop()).toMatchObject({ code: 0 })
-}
+})

@@ -43,6 +43,12 @@ describe('a snapshot', () => {
     }
     for (const { id, slug } of account.listEvents({}).data)
       expect(other.account.findBySlug(slug)?.id).toBe(id)
+    // The number of the buyers goes on.
+    const { buyer_email } = other.order(
+      other.publish({ venue_id: undefined, venue: { name: 'Barn' } }),
+      1,
+    ).order
+    expect(buyer_email).toBe(`buyer${account.counts().orders + 1}@example.com`)
   })
 
   test('runs the changes that fell due in the meantime at the next tick', async () => {
@@ -51,13 +57,6 @@ describe('a snapshot', () => {
     later.account.restore(copyOf(account.snapshot()))
     await later.clock.idle()
     expect(later.emitted.map(({ kind }) => kind)).toEqual(['event.published'])
-  })
-
-  test('keeps the number of the buyers', async () => {
-    const { account, publish, order } = await fullAccount()
-    const { orders } = account.counts()
-    account.restore(copyOf(account.snapshot()))
-    expect(order(publish(), 1).order.buyer_email).toBe(`buyer${orders + 1}@example.com`)
   })
 })
 
@@ -79,30 +78,21 @@ describe('an invalid snapshot is refused, and the account is unchanged: it has',
       its(it, 'sold_out').orders[0]?.splice(at, 1, value)
 
   test.each<[string, Change, string]>([
-    ['another version', (it) => Object.assign(it, { version: 2 }), 'version'],
-    ['an unknown field', (it) => Object.assign(it, { colour: 'red' }), 'colour'],
-    ['no venues', (it) => delete it.venues, 'venues'],
     [
       'tickets of no order',
       (it) => Object.assign(it, { tickets: [['ord_none', [['tik_1', 'scan']]]] }),
       'the order ord_none has not 1 tickets',
     ],
     ['a venue twice', (it) => it.venues?.push({ ...it.venues[0] }), 'is there twice'],
-    ['an event twice', (it) => it.events.push({ ...its(it, 'draft') }), 'is there twice'],
     ['a slug twice', (it) => draft({ slug: its(it, 'on_sale').slug })(it), 'the slug'],
     ['an event without its venue', draft({ venue_id: 'ven_none' }), 'is at no venue'],
-    ['an unknown status', draft({ status: 'open' }), 'status'],
-    ['an event without tiers', draft({ tickets: [] }), 'tickets'],
-    ['a day that does not exist', draft({ doors_at: '2026-02-30T19:00Z' }), 'a day that there is not'],
     ['an end before the doors', draft({ ends_at: '2026-01-01T00:00Z' }), 'ends before its doors'],
-    ['an invalid date', draft({ on_sale_at: 'x' }), 'must be ISO 8601'],
     [
       'a go-live of an event on sale',
       (it) => Object.assign(its(it, 'on_sale'), { on_sale_at: '2026-06-03T00:00' }),
       'would go live',
     ],
     ['an order of no tier', order(1, 'tkt_no'), 'of no tier'],
-    ['half an order', (it) => its(it, 'sold_out').orders[0]?.pop(), 'orders'],
     ['more sold than there is', order(2, 4), 'more than there is'],
     ['a sale too few', (it) => its(it, 'sold_out').orders.pop(), 'has tickets left'],
     ['a draft with orders', (it) => Object.assign(its(it, 'sold_out'), { status: 'draft' }), 'has orders'],
@@ -112,7 +102,6 @@ describe('an invalid snapshot is refused, and the account is unchanged: it has',
       'has nothing left',
     ],
     ['too high a price', order(3, Number.MAX_SAFE_INTEGER), 'more than can be counted'],
-    ['too late an order', order(4, 99), 'an order 99 of 3'],
   ])('%s', async (_, change, message) => {
     const { account, clock } = await fullAccount()
     const [before, next] = [account.snapshot(), clock.nextAt()]

@@ -1,7 +1,8 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { listening } from '../support/cli-server.js'
 import { inBrowser, pageStage, useBrowser } from '../support/page-stage.js'
+
+const KEY = { authorization: 'Bearer sk_test_a1b2' }
 
 inBrowser('what is done in the page', () => {
   const browser = useBrowser()
@@ -30,11 +31,8 @@ inBrowser('what is done in the page', () => {
     const [endpoint] = stage.sandbox.endpoints.list()
     stage.fail(true)
     await stage.sandbox.trigger('order.created')
-    const silent = createServer().listen(0, '127.0.0.1')
-    onTestFinished(() => void silent.close())
-    await once(silent, 'listening')
-    const { port } = silent.address() as AddressInfo
-    stage.sandbox.endpoints.update(String(endpoint?.id), { url: `http://127.0.0.1:${port}/` })
+    const { url } = await listening(() => {})
+    stage.sandbox.endpoints.update(String(endpoint?.id), { url })
     const { page } = await browser.open(stage)
     await page.getByRole('button', { name: '+72 hours' }).click()
     const progress = page.getByRole('progressbar', { name: 'Advance' })
@@ -51,13 +49,9 @@ inBrowser('what is done in the page', () => {
 
   test('ends an advance with all else by a reset, and says that alone', async () => {
     const { page, progress } = await advancing()
-    const answered = page.waitForResponse(
-      (response) => response.url().endsWith('/clock') && response.request().method() === 'POST',
-    )
     await page.getByRole('button', { name: 'Reset' }).click()
     await page.getByRole('button', { name: 'Really? Reset' }).click()
     await progress.waitFor({ state: 'detached' })
-    await answered
     await page.getByRole('heading', { name: 'Nothing has been sent yet' }).waitFor()
     expect(await page.getByRole('status').allInnerTexts()).toContain('All data and deliveries are forgotten.')
   })
@@ -92,8 +86,6 @@ inBrowser('what is done in the page', () => {
     const { page } = await browser.open(stage, '#/events')
     await page.getByRole('button', { name: 'Sell 1 of general admission' }).click()
     await page.getByText(/^1 of 120 tickets sold/).waitFor()
-    // The form is there when it is asked for.
-    expect(await page.getByLabel('New doors, UTC').count()).toBe(0)
     await page.getByRole('button', { name: /^Reschedule…/ }).click()
     await page.getByLabel('New doors, UTC').fill('2027-01-09T20:00')
     await page.getByRole('button', { name: /^Reschedule Harbour/ }).click()
@@ -131,10 +123,34 @@ inBrowser('what is done in the page', () => {
     const stage = await pageStage()
     const { page } = await browser.open(stage, '#/requests')
     await page.getByText(/^No API requests yet/).waitFor()
-    await stage.sandbox.fetch('/v2/events/evt_none', { headers: { authorization: 'Bearer sk_test_a1b2' } })
+    await stage.sandbox.fetch('/v2/events/evt_none', { headers: KEY })
     const row = page.getByRole('table', { name: 'Requests' }).locator('tbody tr')
     await expect
       .poll(() => row.innerText())
       .toMatch(/GET \/v2\/events\/evt_none\s+404\s+resource_missing\s+[^\n]*evt_none[^\n]*\s+test …a1b2/)
+  })
+
+  test('adds faults, which hit requests, and removes them', async () => {
+    const stage = await pageStage()
+    const { page } = await browser.open(stage, '#/faults')
+    const form = page.getByRole('form', { name: 'Add a fault' })
+    await form.getByLabel('Path begins with').fill('/v2/venues')
+    await form.getByLabel('Method').selectOption('GET')
+    await form.getByLabel('Answer').selectOption('503')
+    await form.getByLabel('Delay, ms').fill('5')
+    await form.getByLabel('Times').fill('2')
+    await form.getByRole('button', { name: 'Add' }).click()
+    const row = page.getByRole('table', { name: 'Faults' }).locator('tbody tr')
+    await expect.poll(() => row.innerText()).toMatch(/^GET \/v2\/venues\s+503, 5\.0 ms late\s+2\s+0\s+Remove/)
+    const [{ id = '' } = {}] = stage.sandbox.faults.list()
+    expect(stage.sandbox.faults.list()).toEqual([
+      { id, path: '/v2/venues', method: 'GET', status: 503, delayMs: 5, times: 2, hits: 0 },
+    ])
+
+    expect((await stage.sandbox.fetch('/v2/venues', { headers: KEY })).status).toBe(503)
+    await expect.poll(() => row.innerText()).toMatch(/late\s+1\s+1\s+Remove/)
+    await page.getByRole('button', { name: `Remove ${id}` }).click()
+    await page.getByText('There is no fault.').waitFor()
+    expect((await stage.sandbox.fetch('/v2/venues', { headers: KEY })).status).toBe(200)
   })
 })

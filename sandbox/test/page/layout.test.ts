@@ -1,8 +1,20 @@
+import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { fillStage, inBrowser, type PageStage, pageStage, useBrowser } from '../support/page-stage.js'
 
 const WIDTHS = [1920, 1440, 1280, 1024, 768, 640, 360]
+
+/** The element that is there when a view is complete. */
+const LOADED = {
+  deliveries: '[aria-label=Deliveries] tbody tr',
+  events: '[aria-label=Events] > li',
+  orders: '[aria-label=Orders] tbody tr',
+  endpoints: '[aria-label=Endpoints] > li',
+  requests: '[aria-label=Requests] tbody tr',
+  faults: '[aria-label=Faults] tbody tr',
+  assumptions: '[aria-label=Assumptions] > li',
+}
 
 /** The texts that are cut off or lie over each other: of headings, tabs, tags, buttons and fields. */
 function faultsIn(page: Page): Promise<string[]> {
@@ -58,6 +70,26 @@ function faultsIn(page: Page): Promise<string[]> {
   })
 }
 
+/** The findings of axe, as lines to read. The theme changes only colours. */
+function violationsIn(page: Page, rules: 'all' | 'colours'): Promise<string[]> {
+  return page.evaluate(
+    async (runOnly) => {
+      const { axe } = globalThis as unknown as {
+        axe: { run(options: { runOnly?: string[] }): Promise<{ violations: Violation[] }> }
+      }
+      interface Violation {
+        id: string
+        nodes: { target: string[]; failureSummary: string }[]
+      }
+      const { violations } = await axe.run(runOnly === undefined ? {} : { runOnly })
+      return violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ target, failureSummary }) => `${id}: ${target}: ${failureSummary}`),
+      )
+    },
+    rules === 'colours' ? ['color-contrast', 'link-in-text-block'] : undefined,
+  )
+}
+
 /** Deliveries of each status, with the longest names: a burst that fails got a wrong answer. */
 async function fillAll(stage: PageStage) {
   const { sandbox, fail } = stage
@@ -73,29 +105,43 @@ async function fillAll(stage: PageStage) {
   return filled
 }
 
-inBrowser('at every width', () => {
+inBrowser('each view', () => {
   const browser = useBrowser()
 
-  test('nothing is cut off or lies over another thing, with a delivery open and without', async () => {
+  test('has nothing that is cut off or lies over another thing at any width, and nothing for axe to find in light and dark', async () => {
     const stage = await pageStage()
     const { retrying, refused } = await fillAll(stage)
     const { page } = await browser.open(stage)
+    // Not by a script tag, which the page's own policy refuses.
+    await page.evaluate(axe.source)
     const found: string[] = []
-    for (const [view, loaded] of [
-      ['deliveries', '[aria-label=Deliveries] tbody tr'],
-      [`deliveries/${retrying}`, '.digests code'],
-      [`deliveries/${refused}`, '.digests code'],
-      ['endpoints', '[aria-label=Endpoints] > li'],
-      ['orders', '[aria-label=Orders] tbody tr'],
-      ['faults', '[aria-label=Faults] tbody tr'],
-    ] as const) {
-      await page.goto(`${stage.sandbox.url}/#/${view}`)
-      await page.locator(loaded).first().waitFor()
+    const look = async (view: string): Promise<void> => {
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 900 })
         found.push(...(await faultsIn(page)).map((fault) => `${view} at ${width}: ${fault}`))
       }
+      await page.setViewportSize({ width: 1280, height: 740 })
+      // Folded parts are checked too.
+      await page.evaluate(() => {
+        for (const details of document.querySelectorAll('details')) details.open = true
+      })
+      found.push(...(await violationsIn(page, 'all')).map((line) => `${view}: ${line}`))
+      await page.emulateMedia({ colorScheme: 'dark' })
+      found.push(...(await violationsIn(page, 'colours')).map((line) => `${view} in dark: ${line}`))
+      await page.emulateMedia({ colorScheme: 'light' })
     }
+    const digests = '.digests code'
+    const views = { ...LOADED, [`deliveries/${retrying}`]: digests, [`deliveries/${refused}`]: digests }
+    for (const [view, loaded] of Object.entries(views)) {
+      await page.goto(`${stage.sandbox.url}/#/${view}`)
+      await page.locator(loaded).first().waitFor()
+      await look(view)
+    }
+    await page.goto(`${stage.sandbox.url}/#/deliveries`)
+    await page.getByRole('article', { name: 'Delivery' }).waitFor({ state: 'detached' })
+    stage.sandbox.reset()
+    await page.getByRole('heading', { name: 'Nothing has been sent yet' }).waitFor()
+    await look('empty')
     expect(found).toEqual([])
   }, 60_000)
 
@@ -112,6 +158,36 @@ inBrowser('at every width', () => {
       expect([await next.isVisible(), await send.isVisible()]).toEqual([false, false])
       await page.getByRole('button', { name: 'Controls' }).click()
       expect([await next.isVisible(), await send.isVisible()]).toEqual([true, true])
+    }
+  })
+
+  test('is found by its name', async () => {
+    const stage = await pageStage()
+    const { retrying } = await fillStage(stage)
+    const { page } = await browser.open(stage)
+    const one = (role: Parameters<Page['getByRole']>[0], name: string) =>
+      page.getByRole(role, { name, exact: true })
+    expect(await one('tablist', 'Status').getByRole('tab').allInnerTexts()).toEqual([
+      'All 5',
+      'pending 0',
+      'retrying 1',
+      'delivered 3',
+      'failed 0',
+      'skipped 0',
+      'scenarios 1',
+    ])
+    const clock = one('group', 'Clock')
+    expect(await clock.getByRole('time').first().innerText()).toContain('21:30:00')
+    await clock.getByRole('button', { name: 'Run', exact: true }).click()
+    await clock.getByRole('button', { name: 'Freeze', exact: true }).click()
+    await clock.getByRole('button', { name: 'Run', exact: true }).waitFor()
+    await one('table', 'Deliveries').locator(`a[href="#/deliveries/${retrying}"]`).click()
+    await one('button', 'Resend').waitFor()
+    expect(await one('img', '72 hours').count()).toBe(1)
+    for (const view of Object.keys(LOADED)) {
+      const name = `${view.charAt(0).toUpperCase()}${view.slice(1)}`
+      await one('link', name).click()
+      await page.getByRole('heading', { level: 2, name, exact: true }).waitFor()
     }
   })
 })

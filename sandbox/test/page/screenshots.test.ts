@@ -42,10 +42,11 @@ inBrowser('a screenshot of docs/', () => {
     const signature = page.getByRole('region', { name: 'Signature' })
     await signature.getByText('= v1', { exact: true }).waitFor()
     if (name === 'page-signature') await signature.evaluate((it) => it.scrollIntoView({ block: 'center' }))
-    const file = `${ROOT}sandbox/docs/images/${name}.png`
-    if (KEEPS) mkdirSync(`${ROOT}sandbox/docs/images`, { recursive: true })
-    const shot = await page.screenshot(KEEPS ? { path: file } : {})
+    const folder = `${ROOT}sandbox/docs/images`
+    if (KEEPS) mkdirSync(folder, { recursive: true })
+    const path = `${folder}/${name}.png`
+    const shot = await page.screenshot(KEEPS ? { path } : {})
     expect(shot.length).toBeGreaterThan(20_000)
-    expect(existsSync(file)).toBe(true)
+    expect(existsSync(path)).toBe(true)
   })
 })

@@ -41,7 +41,7 @@ export interface CheckedReceiver {
   readonly listener?: () => RequestListener
 }
 
-export const FORGED: readonly ScenarioName[] = [
+const FORGED: readonly ScenarioName[] = [
   'missing-header',
   'malformed-header',
   'tampered-byte',
@@ -349,7 +349,7 @@ export async function readWhole(request: IncomingMessage): Promise<Buffer> {
 }
 
 /** Ends as a process does: open connections are cut, and nothing listens any more. */
-export function crash(server: Server): void {
+function crash(server: Server): void {
   server.close()
   server.closeAllConnections()
 }

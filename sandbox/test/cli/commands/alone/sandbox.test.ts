@@ -1,14 +1,5 @@
 /** @module-tag slow */
-import { execFileSync } from 'node:child_process'
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
@@ -17,13 +8,16 @@ import { run } from '../../../support/cli.js'
 import { receiver } from '../../../support/cli-receiver.js'
 import { emptyFolder, sandbox } from '../../../support/cli-sandbox.js'
 import { isEvent } from '../../../support/cli-session.js'
+import { runUntil } from './run-until.js'
 
 const FILE = '.tix-webhooks-sandbox.json'
 
 describe('the sandbox', () => {
-  test('prints a key and a secret that work', async () => {
+  test('prints a key and a secret that work, and logs API requests and their errors', async () => {
     const { url: to, arrivals } = await receiver()
-    const { ready, url } = await sandbox(`--to ${to} --events order.created,event.* --secret whsec_mine`)
+    const { ready, url, json, session } = await sandbox(
+      `--to ${to} --events order.created,event.* --secret whsec_mine`,
+    )
     expect(ready).toEqual({
       event: 'ready',
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
@@ -42,60 +36,37 @@ describe('the sandbox', () => {
         },
       ],
     })
-    const headers = { authorization: `bearer ${ready.key}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({
-      title: 'Harbour Jazz',
-      venue: { name: 'The Boathouse' },
-      doors_at: '2099-12-01T19:00:00+01:00',
-      tickets: [{ name: 'GA', price_cents: 2500, quantity: 1 }],
-    })
-    const created = await fetch(`${ready.api_url}/events`, { method: 'POST', headers, body })
-    const { id } = (await created.json()) as { id: string }
-    await fetch(`${ready.api_url}/events/${id}/publish`, { method: 'POST', headers })
-    await expect.poll(() => arrivals.length).toBe(1)
-    const { body: sent = '', headers: got, path } = arrivals[0] ?? {}
-    expect(path).toBe('/hooks?a=1&b=2')
-    await verifySignature(sent, got?.['x-service-signature'], { secret: 'whsec_mine' })
-  })
-
-  test('logs API requests and their errors, with only the end of a key', async () => {
-    const { session, ready } = await sandbox()
-    const headers = { authorization: 'bearer sk_test_0123456789' }
-    await fetch(`${ready.api_url}/events?limit=1`, { headers })
-    await fetch(`${ready.api_url}/events?limit=0`, { headers })
+    const headers = { authorization: `bearer ${ready.key}` }
+    for (const limit of [1, 0]) await fetch(`${ready.api_url}/events?limit=${limit}`, { headers })
     await session.count(isEvent('request'), 2)
-    expect(session.records().slice(1)).toMatchObject([
-      { event: 'request', method: 'GET', path: '/v2/events?limit=1', status: 200, key_end: '6789' },
-      { event: 'request', path: '/v2/events?limit=0', status: 400, error_code: 'parameter_invalid' },
+    expect(session.records().filter(isEvent('request'))).toMatchObject([
+      { method: 'GET', path: '/v2/events?limit=1', status: 200, key_end: 'ocal' },
+      { path: '/v2/events?limit=0', status: 400, error_code: 'parameter_invalid' },
     ])
-    expect(session.said.stdout).not.toContain('sk_test_0123456789')
+    await json('trigger', 'event.published', '--wait')
+    const [{ body = '', headers: got, path } = {}] = arrivals
+    expect(path).toBe('/hooks?a=1&b=2')
+    await verifySignature(body, got?.['x-service-signature'], { secret: 'whsec_mine' })
   })
 
   test('logs the same as text, with the next retry and the end of the retries', async () => {
     const { url: to } = await receiver(() => 500)
-    const folder = emptyFolder()
-    const stopped = new AbortController()
-    let url: string | undefined
-    const ran = run(`sandbox --port 0 --to ${to} --freeze --jitter 0 --retry 5s,90m`, {
-      cwd: folder,
-      signal: stopped.signal,
-      onOutput({ stdout }) {
-        const found = /API +(\S+)\/v2/.exec(stdout)?.[1]
-        if (url !== undefined || found === undefined) return
-        url = found
-        void exercise(found)
+    let url = ''
+    const argv = `sandbox --port 0 --to ${to} --freeze --jitter 0 --retry 5s,90m`
+    const { code, stdout } = await runUntil(
+      argv,
+      /API +(\S+)\/v2/,
+      async (at) => {
+        url = at
+        await run(`trigger order.created --wait --sandbox ${at}`)
+        const { records } = await run(`deliveries --json --sandbox ${at}`)
+        await run(['resend', String(records()[0]?.id), '--sandbox', at])
+        await run(`advance 72h --sandbox ${at}`)
+        await fetch(`${at}/v2/events/evt_x`, { headers: { authorization: 'bearer sk_test_x' } })
+        await run(`trigger order.created --live --sandbox ${at}`)
       },
-    })
-    async function exercise(at: string): Promise<void> {
-      await run(`trigger order.created --wait --sandbox ${at}`)
-      const { records } = await run(`deliveries --json --sandbox ${at}`)
-      await run(['resend', String(records()[0]?.id), '--sandbox', at])
-      await run(`advance 72h --sandbox ${at}`)
-      await fetch(`${at}/v2/events/evt_x`, { headers: { authorization: 'bearer sk_test_x' } })
-      await run(`trigger order.created --live --sandbox ${at}`)
-      stopped.abort()
-    }
-    const { code, stdout } = await ran
+      { cwd: emptyFolder() },
+    )
     expect(code).toBe(0)
     const told = stdout.slice(stdout.indexOf('-->')).replaceAll(/^\d\d:\d\d:\d\d /gm, '')
     const dlv = /dlv_\w+/.exec(told)?.[0]
@@ -123,92 +94,65 @@ describe('the sandbox', () => {
 
   const fileIn = (folder: string): unknown => JSON.parse(readFileSync(join(folder, FILE), 'utf8'))
 
-  test('is found by commands of its folder and of those below, while it runs', async () => {
+  test('is found by commands of the folders below, while it runs', async () => {
     const { session, url, folder } = await sandbox()
     expect(fileIn(folder)).toEqual({ url })
-    const below = join(folder, 'packages', 'shop')
-    mkdirSync(below, { recursive: true })
-    for (const cwd of [folder, below]) {
-      const { code, records } = await run('status --json', { cwd, env: { TIX_SANDBOX_URL: '' } })
-      expect([code, records()]).toMatchObject([0, [{ url }]])
-    }
+    const cwd = join(folder, 'packages', 'shop')
+    mkdirSync(cwd, { recursive: true })
+    const { code, records } = await run('status --json', { cwd, env: { TIX_SANDBOX_URL: '' } })
+    expect([code, records()]).toMatchObject([0, [{ url }]])
     await session.stop()
     expect(readdirSync(folder)).toEqual(['packages'])
   })
 
-  test('leaves the file of another sandbox that runs, and says how to name itself', async () => {
-    const first = await sandbox()
-    const second = await sandbox([], { cwd: first.folder })
-    expect(fileIn(first.folder)).toEqual({ url: first.url })
+  test('takes the place of one that runs no more, and leaves the file of another that runs', async () => {
+    const cwd = emptyFolder()
+    writeFileSync(join(cwd, FILE), `{"url":"http://127.0.0.1:${await freePort()}"}`)
+    const first = await sandbox([], { cwd })
+    expect(fileIn(cwd)).toEqual({ url: first.url })
+    const second = await sandbox([], { cwd })
     expect(second.session.said.stderr).toBe(
       `Commands in this folder still use the sandbox at ${first.url}: name this one with --sandbox ${second.url}\n`,
     )
     await second.session.stop()
-    expect(fileIn(first.folder)).toEqual({ url: first.url })
-  })
-
-  test('takes the place of one that runs no more, and leaves a file that another has written', async () => {
-    const cwd = emptyFolder()
-    writeFileSync(join(cwd, FILE), `{"url":"http://127.0.0.1:${await freePort()}"}`)
-    const { session, url } = await sandbox([], { cwd })
-    expect(fileIn(cwd)).toEqual({ url })
+    expect(fileIn(cwd)).toEqual({ url: first.url })
     writeFileSync(join(cwd, FILE), '{"url":"http://127.0.0.1:1"}')
-    await session.stop()
+    await first.session.stop()
     expect(fileIn(cwd)).toEqual({ url: 'http://127.0.0.1:1' })
   })
 
-  test('runs in a folder that it cannot write to, and says how to name it', async () => {
-    const { session, url } = await sandbox([], { cwd: '/nowhere' })
-    expect(session.said.stderr).toContain(`name this sandbox with --sandbox ${url}`)
-  })
+  test('runs in a folder that it cannot write to, and leaves a link in the place of its file', async () => {
+    const nowhere = await sandbox([], { cwd: '/nowhere' })
+    expect(nowhere.session.said.stderr).toContain(`name this sandbox with --sandbox ${nowhere.url}`)
 
-  test.each<[string, (path: string, target: string) => unknown]>([
-    ['a link to a file', (path, target) => symlinkSync(target, path)],
-    ['a link to nothing', (path, target) => symlinkSync(`${target}.new`, path)],
-    ['a folder', (path) => mkdirSync(path)],
-    ['a pipe that nobody writes to', (path) => execFileSync('mkfifo', [path])],
-  ])('leaves what stands in the place of its file: %s', async (_, put) => {
-    const outside = emptyFolder()
-    const target = join(outside, 'precious')
-    writeFileSync(target, '{"url":"http://127.0.0.1:1"}')
-    const folder = emptyFolder()
-    put(join(folder, FILE), target)
-    const before = lstatSync(join(folder, FILE)).ino
-    const { session, url } = await sandbox([], { cwd: folder })
+    const cwd = emptyFolder()
+    const precious = '{"url":"http://127.0.0.1:1"}'
+    writeFileSync(join(cwd, 'precious'), precious)
+    symlinkSync(join(cwd, 'precious'), join(cwd, FILE))
+    const { session, url } = await sandbox([], { cwd })
     expect(session.said.stderr).toMatch(
       new RegExp(
         `^${FILE} cannot be written \\(it is an? .+, not a file\\): name this sandbox with --sandbox ${url}\n$`,
       ),
     )
-    const { stderr } = await run('status', { cwd: folder, env: { TIX_SANDBOX_URL: '' } })
+    const { stderr } = await run('status', { cwd, env: { TIX_SANDBOX_URL: '' } })
     expect(stderr).not.toContain('127.0.0.1:1 ')
     await session.stop()
-    expect(readFileSync(target, 'utf8')).toBe('{"url":"http://127.0.0.1:1"}')
-    expect(readdirSync(outside)).toEqual(['precious'])
-    expect(lstatSync(join(folder, FILE)).ino).toBe(before)
-    expect(readdirSync(folder)).toEqual([FILE])
+    expect(readFileSync(join(cwd, FILE), 'utf8')).toBe(precious)
   })
 
-  test('follows its options: frozen, at a time, with the same ids each time', async () => {
-    const argv = '--start-at 2031-05-01T12:00:00+02:00 --freeze --seed 7 --to http://127.0.0.1:9'
-    const [{ ready: one }, { ready: other }] = [await sandbox(argv), await sandbox(argv)]
-    expect(one).toMatchObject({
+  test('follows its options: at a time, frozen, with the same ids, under assumptions, with keys and a rate', async () => {
+    const argv =
+      '--start-at 2031-05-01T12:00:00+02:00 --freeze --seed 7 --to http://127.0.0.1:9 --assume signature=body --assume network-error=final --keys sk_test_a,sk_live_b --rate-limit 2/h'
+    const [{ ready }, { ready: other }] = [await sandbox(argv), await sandbox(argv)]
+    expect(ready).toMatchObject({
       clock: { now: '2031-05-01T10:00:00.000Z', frozen: true },
       endpoints: [{ id: (other.endpoints as { id: string }[])[0]?.id }],
+      key: 'sk_test_a',
     })
-  })
-
-  test('follows the given assumptions, takes the given keys, and limits the rate', async () => {
-    const { ready } = await sandbox(
-      '--assume signature=body --assume network-error=final --keys sk_test_a,sk_live_b --rate-limit 2/h',
-    )
     const described = await fetch(`${ready.url}/openapi.json`)
     expect(await described.json()).toMatchObject({
-      'x-assumptions': {
-        signature: { chosen: 'body' },
-        'network-error': { chosen: 'final' },
-        'created-at': { chosen: 'milliseconds' },
-      },
+      'x-assumptions': { signature: { chosen: 'body' }, 'network-error': { chosen: 'final' } },
     })
     const statuses: number[] = []
     for (const key of ['sk_test_a', 'sk_test_local', 'sk_test_a']) {
@@ -216,25 +160,55 @@ describe('the sandbox', () => {
       statuses.push((await fetch(`${ready.api_url}/events`, { headers })).status)
     }
     expect(statuses).toEqual([200, 401, 429])
-    expect(ready.key).toBe('sk_test_a')
   })
 
-  test('goes on from its state file, whose endpoints keep their secrets unless another one is given', async () => {
+  test('goes on from its state file, whose endpoints keep their secrets', async () => {
     const folder = emptyFolder()
     const argv = ['--state', 'state.json', '--to', 'http://127.0.0.1:9/hooks']
     const first = await sandbox(argv, { cwd: folder })
-    const secretsOf = ({ ready }: typeof first): unknown =>
-      (ready.endpoints as { secrets: string[] }[]).map(({ secrets }) => secrets)
-    await first.json('trigger', 'event.published', '--set', 'data.event.title=Kept', '--no-wait')
+    await first.json('trigger', 'event.published', '--no-wait')
     await first.session.stop()
-    expect(existsSync(join(folder, 'state.json'))).toBe(true)
-
     const second = await sandbox(argv, { cwd: folder })
-    expect(secretsOf(second)).toEqual(secretsOf(first))
+    expect(second.ready.endpoints).toEqual(first.ready.endpoints)
     expect(await second.json('deliveries')).toMatchObject([{ type: 'event.published' }])
-    await second.session.stop()
+  })
 
-    const third = await sandbox([...argv, '--secret', 'whsec_given'], { cwd: folder })
-    expect(secretsOf(third)).toEqual([['whsec_given']])
+  test('says what to do where a sandbox has its port', async () => {
+    const { url } = await sandbox()
+    expect(await run(['sandbox', '--port', new URL(url).port])).toMatchObject({
+      code: 2,
+      stderr: `A sandbox is already running at ${url}. To add your endpoint to it: tix-webhooks endpoints add URL. To run another one: --port 0\n`,
+    })
+  })
+
+  test('changes nothing and sends nothing when its port is taken', async () => {
+    const { url: to, arrivals } = await receiver(() => 500)
+    const { port } = await receiver()
+    const cwd = emptyFolder()
+    const argv = ['--state', 'state.json', '--to', to, '--retry', '1s,2s,3s', '--secret']
+    const first = await sandbox([...argv, 'whsec_first', '--freeze'], { cwd })
+    await first.json('trigger', 'order.created', '--repeat', '3', '--no-wait')
+    await first.json('advance', '0s')
+    await first.json('clock', 'run')
+    await first.session.stop()
+    // Deliveries that wait are overdue when they are restored.
+    const path = join(cwd, 'state.json')
+    const state = JSON.parse(readFileSync(path, 'utf8'))
+    const before = JSON.stringify({ ...state, saved_at: '2020-01-01T00:00:00.000Z' })
+    writeFileSync(path, before)
+    arrivals.length = 0
+
+    const refused = await run(['sandbox', '--port', String(port), ...argv, 'whsec_second'], { cwd })
+    expect(refused.code).toBe(2)
+    expect(arrivals).toEqual([])
+    expect(readFileSync(path, 'utf8')).toBe(before)
+    expect(readdirSync(cwd)).toEqual(['state.json'])
+
+    // It delivers as it would have, and signs by the given secret.
+    const started = await sandbox([...argv, 'whsec_second'], { cwd })
+    await started.session.count(isEvent('attempt'), 3)
+    for (const { body, headers } of arrivals.slice(0, 3)) {
+      await verifySignature(body, String(headers['x-service-signature']), { secret: 'whsec_second' })
+    }
   })
 })

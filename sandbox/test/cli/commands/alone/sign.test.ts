@@ -1,37 +1,28 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verifySignature } from 'tix-webhooks'
-import { afterAll, expect, test } from 'vitest'
+import { signedBody } from 'tix-webhooks/testing'
+import { expect, test } from 'vitest'
 import { run, type Surroundings } from '../../../support/cli.js'
+import { emptyFolder } from '../../../support/cli-sandbox.js'
 
 const secret = 'whsec_sign'
-const folder = mkdtempSync(join(tmpdir(), 'sign-'))
 const bytes = Uint8Array.from([0xef, 0xbb, 0xbf, 0xff, 0x0a])
-writeFileSync(join(folder, 'body.bin'), bytes)
-writeFileSync(join(folder, 'notes'), bytes)
-afterAll(() => rmSync(folder, { recursive: true }))
 
 const headerOf = async (argv: string, surroundings: Surroundings = {}) => {
-  const { code, stdout, stderr } = await run(`sign ${argv}`, { cwd: folder, ...surroundings })
+  const { code, stdout, stderr } = await run(`sign ${argv}`, surroundings)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return stdout.trimEnd()
 }
 
-test('the exact bytes of a file or of the standard input are signed', async () => {
-  const signed = await Promise.all([
-    headerOf(`--secret ${secret} --body @body.bin`),
-    headerOf(`--secret ${secret}`, { stdin: bytes }),
-    headerOf(`--secret ${secret} --body -`, { stdin: bytes }),
-  ])
-  for (const header of signed) await verifySignature(bytes, header, { secret })
-})
-
-test('the secret is that of the flag, or else that of the environment', async () => {
+test('the exact bytes of a file or of the standard input are signed, with the secret of the flag or of the environment', async () => {
+  const cwd = emptyFolder()
+  writeFileSync(join(cwd, 'body.bin'), bytes)
   const env = { TIX_SIGNING_SECRET: 'whsec_other' }
-  await verifySignature('x', await headerOf('--body x', { env }), { secret: 'whsec_other' })
-  await verifySignature('x', await headerOf(`--body x --secret ${secret}`, { env }), { secret })
+  await verifySignature(bytes, await headerOf('--body @body.bin', { cwd, env }), { secret: 'whsec_other' })
+  const header = await headerOf(`--secret ${secret} --body -`, { stdin: bytes, env })
+  await verifySignature(bytes, header, { secret })
 })
 
 test.each(['dot', 'concat', 'body'] as const)('it signs in the form %s', async (form) => {
@@ -41,39 +32,18 @@ test.each(['dot', 'concat', 'body'] as const)('it signs in the form %s', async (
   await verifySignature('x', header, { secret, signature: { signedContent }, now: () => 1_700_000_000_000 })
 })
 
-test.each<[string, RegExp, env?: Record<string, string>]>([
-  ['--body x', /^There is no signing secret: give --secret, set TIX_SIGNING_SECRET/],
-  ['--body x', /^There is no signing secret/, { TIX_SIGNING_SECRET: '' }],
-  ['--body x --secret ', /^--secret is empty/],
-  ['--body x --secret a\n', /^secret begins or ends with white space/],
-  ['--secret a --body @gone', /^--body: there is no such file: gone\nSee: /],
-  ['--secret a --body @.', /^--body: this is a folder, not a file: \.\n/],
-  ['--secret a --body @', /^--body names no file/],
-  [
-    '--secret a --body body.json',
-    /^--body body\.json is the name of a file: write --body @body\.json for its/,
-  ],
-  ['--secret a --body notes', /^--body notes is the name of a file: write --body @notes for its/],
-  ['--secret a --body x --t -5', /^--t needs a value/],
-  ['--secret a --body x --t 1.5', /^--t must be a whole number/],
-  ['--secret a --body x --signature dots', /^--signature must be one of dot, concat, body/],
-])('%j is refused', async (argv, message, env = {}) => {
-  const { code, stdout, stderr } = await run(`sign ${argv}`, { cwd: folder, env })
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(message)
-})
-
 test.runIf(existsSync('/dev/zero'))('pipes and devices are refused at once', async () => {
-  execFileSync('mkfifo', [join(folder, 'pipe')])
+  const cwd = emptyFolder()
+  execFileSync('mkfifo', [join(cwd, 'pipe')])
   for (const path of ['pipe', '/dev/zero']) {
-    const { code, stderr } = await run(`sign --secret a --body @${path}`, { cwd: folder })
+    const { code, stderr } = await run(`sign --secret a --body @${path}`, { cwd })
     expect(code).toBe(2)
     expect(stderr).toMatch(/^--body: this is a pipe or a device, not a file: .* standard input instead: -\n/)
   }
 })
 
 test('a file may have 64 MiB, whatever its size is said to be', { tags: ['slow'] }, async () => {
-  const path = join(folder, 'large')
+  const path = join(emptyFolder(), 'large')
   for (const [size, code] of [
     [64 * 1024 * 1024, 0],
     [64 * 1024 * 1024 + 1, 2],
@@ -84,7 +54,50 @@ test('a file may have 64 MiB, whatever its size is said to be', { tags: ['slow']
   }
 })
 
-test('the secret is never shown', async () => {
-  const { stdout, stderr } = await run(`sign --secret ${secret}\n --body x`)
-  expect(stdout + stderr).not.toContain(secret)
+const body = '{"type":"order.created","created_at":"2026-01-01T00:00:00Z","data":{}}'
+const timestamp = 1_700_000_000
+const { header } = await signedBody(body, { secret, timestamp })
+const ALL = `--secret ${secret} --header ${header} --body ${body}`
+const NOW = '--received-at 2023-11-14T22:13:30Z'
+const verify = (argv: string) => run(`verify ${argv}`)
+
+test('a valid signature is accepted', async () => {
+  expect(await verify(`${ALL} ${NOW}`)).toMatchObject({
+    code: 0,
+    stdout: 'valid: signed at 2023-11-14T22:13:20.000Z, 10 s ago\n',
+    stderr: '',
+  })
+  expect((await verify(`${ALL} ${NOW} --json`)).records()).toEqual([
+    { valid: true, signed_at: '2023-11-14T22:13:20.000Z', age_seconds: 10, findings: [] },
+  ])
+})
+
+test.each([
+  [57, true],
+  [64, false],
+  [40, false],
+])('a signature of %i digits may be cut off: %s', async (digits, isAsked) => {
+  const cut = header.replace(/v1=.*/, `v1=${'5257a869e7'.repeat(7).slice(0, digits)}`)
+  const { code, stdout } = await verify(`--secret ${secret} --header ${cut} --body ${body}`)
+  const question = `v1 has ${digits} hex digits, and SHA-256 has 64: is it cut off?`
+  expect([code, stdout.includes(question)]).toEqual([1, isAsked])
+})
+
+test('an invalid delivery is reported with the part that is wrong, and what is near', async () => {
+  const stale = await verify(ALL)
+  expect(stale.code).toBe(1)
+  expect(stale.stdout).toMatch(
+    /^invalid: timestamp_too_old\n.+\n- The signature is right, so the secret is too\./,
+  )
+
+  const concat = await signedBody(body, { secret, timestamp, signature: { signedContent: 'concat' } })
+  const argv = `--secret ${secret} --header ${concat.header} --body ${body} ${NOW}`
+  const near = await verify(argv)
+  expect(near.code).toBe(1)
+  expect(near.stdout).toMatch(/^invalid: signature_mismatch\n[\s\S]*concat/)
+  expect(await verify(`${argv} --signature concat`)).toMatchObject({ code: 0 })
+
+  const newline = await verify(`${ALL} ${NOW} --json`.replace(secret, `${secret}\n`))
+  expect(newline.code).toBe(1)
+  expect(newline.records()).toMatchObject([{ valid: false, code: 'secret_unusable' }])
 })
