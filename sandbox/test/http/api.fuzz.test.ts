@@ -4,8 +4,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { runs } from '../../../test/support/runs.js'
 import { OPERATIONS } from '../../http/openapi/operations.js'
-import { apiFixture } from '../support/api-fixture.js'
-import { EVENT } from '../support/http-sandbox.js'
+import { apiFixture, EVENT } from '../support/http-sandbox.js'
 import { like, near } from '../support/schema-arbitrary.js'
 
 /** Values that are odd in any field. */

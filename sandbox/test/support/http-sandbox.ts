@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest'
+import type { Endpoint } from '../../engine/endpoint.js'
 import { checkDestination } from '../../engine/network/address-rules.js'
 import type { OutgoingRequest, SendResult } from '../../engine/network/send.js'
 import { type AppOptions, createApp } from '../../http/app.js'
@@ -6,7 +7,7 @@ import type { App } from '../../http/context.js'
 import { describeApi } from '../../http/openapi/openapi.js'
 import { type Assumptions, assume } from '../../service/assumptions.js'
 import { Service, type ServiceParts } from '../../service/service.js'
-import { type Contract, contractOf } from './contract.js'
+import { contractOf } from './contract.js'
 
 export const TEST_KEY = 'sk_test_a1b2c3d4'
 export const LIVE_KEY = 'sk_live_w6x7y8z9'
@@ -69,10 +70,10 @@ export const answeredBy = (answer: { readonly status: number; readonly body: str
   response: { ...answer, headers: {}, truncated: false },
 })
 
-const contracts = new Map<string, Contract>()
+const contracts = new Map<string, ReturnType<typeof contractOf>>()
 
 /** The description under these assumptions. Cached, because making it takes longer than a test. */
-export function contractWith(assumptions: Assumptions): Contract {
+export function contractWith(assumptions: Assumptions) {
   const key = JSON.stringify(assumptions)
   const contract = contracts.get(key) ?? contractOf(describeApi(assumptions, BASE_URL))
   contracts.set(key, contract)
@@ -166,4 +167,81 @@ export const EVENT = {
     { name: 'standing', price_cents: 2500, quantity: 10 },
     { name: 'seat', price_cents: 4000, quantity: 2 },
   ],
+}
+
+/** A sandbox, with shortcuts for the most frequent calls of the API tests. */
+export interface ApiFixture extends HttpSandbox {
+  /** Creates an event: `EVENT` with these changes. */
+  create(changes?: object): Promise<{ id: string; slug: string; tickets: { id: string }[] }>
+  /** Publishes, cancels or reschedules an event. */
+  act(id: string, action: string, body?: object): Promise<Answer>
+  order(order?: Order): Promise<Answer>
+}
+
+/** An order of seats for a new event. */
+interface Order {
+  /** Default 1, of 2 seats. */
+  quantity?: number
+  /** Default true. */
+  publish?: boolean
+  /** Called before the order. */
+  before?: (id: string) => Promise<unknown>
+  /** Changed fields. */
+  changes?: object
+}
+
+export function apiFixture(options: HttpSandboxOptions = {}): ApiFixture {
+  const sandbox = httpSandbox(options)
+  const create: ApiFixture['create'] = async (changes = {}) => (await createWith(sandbox, changes)).json()
+  const act: ApiFixture['act'] = (id, action, body) =>
+    sandbox.call('POST', `/v2/events/${id}/${action}`, { body })
+  return {
+    ...sandbox,
+    create,
+    act,
+    async order({ quantity = 1, publish = true, before, changes = {} } = {}) {
+      const event = await create()
+      if (publish) await act(event.id, 'publish')
+      await before?.(event.id)
+      const body = { event_id: event.id, ticket_tier_id: event.tickets[1]?.id, quantity, ...changes }
+      return sandbox.call('POST', '/v2/sandbox/orders', { body })
+    },
+  }
+}
+
+/** Sends a request that creates an event: `EVENT` with these changes. */
+export function createWith(sandbox: HttpSandbox, changes: object): Promise<Answer> {
+  return sandbox.call('POST', '/v2/events', { body: { ...EVENT, ...changes } })
+}
+
+/** The URL of the fixture's endpoint. */
+export const HOOKS = 'http://127.0.0.1:3000/hooks'
+
+/** A delivery as the control API returns it, with the fields that tests use. */
+interface DeliveryTold {
+  id: string
+  type: string
+  status: string
+  body: string
+  attempts: { number: number; trigger: string; url: string }[]
+}
+
+/** A sandbox with an endpoint, and the control calls that tests of deliveries use. */
+export interface ControlFixture extends HttpSandbox {
+  readonly endpoint: Endpoint
+  list(query?: string): Promise<DeliveryTold[]>
+  /** Triggers `order.created`, unless the body names another kind, and waits for the first answer. */
+  trigger(body?: object): Promise<Answer>
+  post(path: string, body?: object): Promise<Answer>
+}
+
+export function controlFixture(options?: HttpSandboxOptions): ControlFixture {
+  const sandbox = httpSandbox(options)
+  const endpoint = sandbox.service.engine.createEndpoint({ url: HOOKS, secret: 'whsec_a' })
+  const list = async (query = '') =>
+    (await sandbox.call('GET', `/_sandbox/deliveries${query}`)).json<{ data: DeliveryTold[] }>().data
+  const trigger = (body: object = {}) =>
+    sandbox.call('POST', '/_sandbox/trigger', { body: { kind: 'order.created', wait: true, ...body } })
+  const post = (path: string, body: object = {}) => sandbox.call('POST', `/_sandbox${path}`, { body })
+  return { ...sandbox, endpoint, list, trigger, post }
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { apiFixture } from '../../support/api-fixture.js'
-import { answered, httpSandbox, NOW } from '../../support/http-sandbox.js'
+import { answered, apiFixture, httpSandbox, NOW } from '../../support/http-sandbox.js'
 
 const REAL = Date.parse('2026-11-21T00:00:00.000Z')
 const startSandbox = () => httpSandbox({ realNow: () => REAL })
@@ -85,24 +84,6 @@ test('goes no further than years of four digits, however often', async () => {
 })
 
 describe('an advance', () => {
-  test('[N124] awaits the answers, and returns the results of the attempts', async () => {
-    const sandbox = httpSandbox()
-    sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/hooks' })
-    let attempts = 0
-    sandbox.answerWith(async () => {
-      attempts += 1
-      await new Promise(setImmediate)
-      return answered(attempts < 4 ? 500 : 204)
-    })
-    await sandbox.call('POST', '/_sandbox/trigger', { body: { kind: 'order.created', wait: true } })
-    expect(attempts).toBe(1)
-    const first = await sandbox.call('POST', '/_sandbox/clock', { body: { advance: '1m' } })
-    expect(first.json()).toMatchObject({ attempts: { delivered: 0, failed: 2 } })
-    const rest = await sandbox.call('POST', '/_sandbox/clock', { body: { advance: '72h' } })
-    expect(rest.json()).toMatchObject({ from: later(60_000), attempts: { delivered: 1, failed: 0 } })
-    expect(attempts).toBe(4)
-  })
-
   test('[N125] does not count the attempts of another one, which it waits for', async () => {
     const sandbox = httpSandbox()
     sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/hooks' })

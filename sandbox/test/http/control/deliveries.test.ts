@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { controlFixture, HOOKS } from '../../support/control-fixture.js'
-import { answered, NOW } from '../../support/http-sandbox.js'
+import { answered, controlFixture, HOOKS, NOW } from '../../support/http-sandbox.js'
 
 test('[N117] a delivery is shown with all details of its attempts', async () => {
   const sandbox = controlFixture()
@@ -44,16 +43,6 @@ test('[N117] a delivery is shown with all details of its attempts', async () => 
     ],
   })
   expect((await call('GET', `/_sandbox/deliveries/${delivery?.id}`)).json()).toEqual(delivery)
-})
-
-test('an attempt without an answer is shown with the reason', async () => {
-  const sandbox = controlFixture()
-  const error = { code: 'ECONNREFUSED', message: 'nothing listens on 127.0.0.1:3000' }
-  sandbox.answerWith(() => ({ error }))
-  await sandbox.trigger()
-  const [delivery] = await sandbox.list()
-  expect(delivery?.attempts[0]).toMatchObject({ error })
-  expect(delivery?.attempts[0]).not.toHaveProperty('response')
 })
 
 test('the URL is null when the endpoint is gone', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { apiFixture } from '../../support/api-fixture.js'
+import { apiFixture } from '../../support/http-sandbox.js'
 
 interface Order {
   id: string
@@ -71,20 +71,6 @@ test('GET /orders has those of an event, and those that were refunded or not, an
   expect(await found('refunded=false')).toEqual({ ids: [kept.id], matching: 1 })
   expect(await found(`event=${kept.event_id}`)).toEqual({ ids: [kept.id], matching: 1 })
   expect(await found(`event=${kept.event_id}&refunded=true`)).toEqual({ ids: [], matching: 0 })
-})
-
-test('GET /orders has those of the live account if it is asked for them', async () => {
-  const sandbox = apiFixture()
-  const account = sandbox.service.accounts.live
-  const event = draftIn(account, 2)
-  account.publishEvent(event.id)
-  const { order } = account.createOrder({
-    event_id: event.id,
-    ticket_tier_id: event.tickets[0]?.id,
-    quantity: 1,
-  })
-  expect(await ordersOf(sandbox)).toEqual([])
-  expect(await ordersOf(sandbox, '?mode=live')).toMatchObject([{ id: order.id, event_id: event.id }])
 })
 
 test('tickets are kept of the latest orders, also in a snapshot', async () => {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { controlFixture } from '../../support/control-fixture.js'
-import { told } from '../../support/http-sandbox.js'
+import { controlFixture, told } from '../../support/http-sandbox.js'
 
 const LONG = `http://127.0.0.1/${'x'.repeat(5000)}`
 const ORDER = { kind: 'order.created' }

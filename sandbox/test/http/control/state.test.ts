@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { trigger } from '../../../service/trigger/trigger.js'
-import { apiFixture } from '../../support/api-fixture.js'
-import { BASE_URL, httpSandbox, LIVE_KEY, NOW } from '../../support/http-sandbox.js'
+import { apiFixture, BASE_URL, httpSandbox, NOW } from '../../support/http-sandbox.js'
 
 const CLOCK = { now: NOW, frozen: true, next_at: null, next_what: null, real_now: expect.any(String) }
 
@@ -45,25 +44,6 @@ test('[N29] GET /assumptions lists the choices', async () => {
     chosen: 'body',
   })
   expect(data).toHaveLength(3)
-})
-
-test('GET /requests has the latest, as many as are asked for', async () => {
-  const sandbox = httpSandbox()
-  for (const path of ['/v2/venues?limit=1', '/v2/events', '/v2/none']) await sandbox.call('GET', path)
-  await sandbox.call('GET', '/v2/venues', { key: LIVE_KEY })
-  const list = async (query: string) =>
-    (
-      await sandbox.read<{
-        data: { path: string; mode: string }[]
-      }>(`/_sandbox/requests${query}`)
-    ).data
-  expect((await list('')).map(({ path, mode }) => `${mode} ${path}`)).toEqual([
-    'live /v2/venues',
-    'test /v2/none',
-    'test /v2/events',
-    'test /v2/venues?limit=1',
-  ])
-  expect(await list('?limit=1')).toHaveLength(1)
 })
 
 test('GET /state has all that a page shows', async () => {

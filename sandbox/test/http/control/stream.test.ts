@@ -139,14 +139,6 @@ test('pings every 15 seconds, so that an idle connection stays open', async () =
   await expect.poll(() => vi.getTimerCount()).toBe(0)
 })
 
-test('closes with readers', async () => {
-  const { server } = await serve()
-  const stream = await follow(server)
-  await stream.next()
-  await server.close()
-  await expect(stream.next()).rejects.toThrow()
-})
-
 function post(url: string, body: object): Promise<Response> {
   return fetch(url, {
     method: 'POST',

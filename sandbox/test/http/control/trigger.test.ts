@@ -70,18 +70,6 @@ describe('trigger', () => {
     expect(sandbox.service.engine.deliveries({ type: 'event.published' })[0]?.attempts).toHaveLength(1)
   })
 
-  test('does not wait if no endpoint takes the kind', async () => {
-    const sandbox = httpSandbox()
-    expect(
-      (await sandbox.call('POST', '/_sandbox/trigger', { body: { kind: 'order.created', wait: true } }))
-        .status,
-    ).toBe(201)
-    const { id } = sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/', enabled: false })
-    const body = { kind: 'order.created', wait: true }
-    expect((await sandbox.call('POST', '/_sandbox/trigger', { body })).status).toBe(201)
-    expect(sandbox.service.engine.deliveries({ endpointId: id })[0]?.status).toBe('skipped')
-  })
-
   test('stops waiting when the sandbox is reset', async () => {
     const sandbox = stage()
     sandbox.answerWith(() => new Promise(() => {}))
@@ -114,29 +102,5 @@ test('[N132] the scenarios are those of the testing kit', async () => {
     name: expect.any(String),
     description: expect.any(String),
     expect: { statuses: expect.any(Array), runs: expect.any(Number) },
-  })
-})
-
-describe('fill', () => {
-  const FIXTURES = {
-    venues: [{ name: 'Quay' }],
-    events: [
-      {
-        title: 'Filled',
-        doors_at: '2026-12-01T19:00:00Z',
-        tickets: [{ name: 'GA', price_cents: 100, quantity: 5 }],
-        status: 'on_sale',
-        orders: [{ tier: 'GA', quantity: 2 }],
-      },
-    ],
-  }
-
-  test('fills an account, without webhooks', async () => {
-    const sandbox = stage()
-    const answer = await sandbox.fill(FIXTURES)
-    expect([answer.status, answer.json()]).toEqual([201, { venues: 1, events: 1, orders: 1 }])
-    expect(sandbox.sent).toEqual([])
-    const { data } = await sandbox.read<{ data: object[] }>('/v2/events')
-    expect(data).toMatchObject([{ title: 'Filled', status: 'on_sale', sold: 2 }])
   })
 })

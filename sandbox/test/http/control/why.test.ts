@@ -1,7 +1,6 @@
 import { answerTo } from 'tix-webhooks'
 import { expect, test } from 'vitest'
-import { controlFixture } from '../../support/control-fixture.js'
-import { answered, answeredBy, NOW } from '../../support/http-sandbox.js'
+import { answered, answeredBy, controlFixture, NOW } from '../../support/http-sandbox.js'
 
 /** The explanation of the last attempt of the newest delivery. */
 async function why({ call, service }: ReturnType<typeof controlFixture>) {
@@ -62,19 +61,6 @@ test.each([
     signature: { valid: scenario !== 'wrong-secret' },
     scenario: { got: String(got), passed },
   })
-})
-
-test('of an event that was parked, that it is not handled, though it was accepted', async () => {
-  const sandbox = controlFixture({ signsVirtually: true })
-  sandbox.answerWith(() => PARKED)
-  await sandbox.trigger()
-  expect(await why(sandbox)).toMatchObject({
-    advice: expect.stringMatching(/^Your receiver parked it: it is not handled/),
-    signature: { valid: true },
-  })
-  expect(await sandbox.list()).toMatchObject([{ status: 'delivered' }])
-  const brief = await sandbox.call('GET', '/_sandbox/state?brief=true')
-  expect(brief.json()).toMatchObject({ deliveries: [{ last: { status: 200, parked: true } }] })
 })
 
 test('of the secrets of a rotation, the one that matches is reported', async () => {

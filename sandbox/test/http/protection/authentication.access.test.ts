@@ -1,7 +1,6 @@
 /** @module-tag slow */
 import { expect, test } from 'vitest'
-import { apiFixture } from '../../support/api-fixture.js'
-import { type HttpSandbox, httpSandbox, LIVE_KEY, told } from '../../support/http-sandbox.js'
+import { apiFixture, type HttpSandbox, httpSandbox, LIVE_KEY, told } from '../../support/http-sandbox.js'
 
 /** Every route that is served, in or beside the API. */
 function routes(isApi: boolean): (readonly [method: string, path: string])[] {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { isDebatable } from '../../../service/trigger/scenario-verdicts.js'
-import { controlFixture } from '../../support/control-fixture.js'
-import { answered } from '../../support/http-sandbox.js'
+import { answered, controlFixture } from '../../support/http-sandbox.js'
 
 test('an event that lacks created_at alone may be accepted', async () => {
   const sandbox = controlFixture()
