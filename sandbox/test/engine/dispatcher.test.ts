@@ -3,7 +3,7 @@ import { verifySignature } from 'tix-webhooks'
 import { RETRY_SCHEDULE } from 'tix-webhooks/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
-import { turns } from '../../../test/support/promises.js'
+import { throws, turns } from '../../../test/support/promises.js'
 import { runs } from '../../../test/support/runs.js'
 import { noDeliveries } from '../../engine/record/records.js'
 import {
@@ -62,15 +62,13 @@ test.each([
 )
 
 describe('an attempt without an answer', () => {
-  const broken = (): never => {
-    throw new Error('out of order')
-  }
+  const broken = throws(new Error('out of order'))
 
-  test.each([
+  test.each<[string, 'retry' | 'final', string, () => FixtureAnswer, string?]>([
     ['no answer', 'retry', 'failed', broken, 'The last attempt failed: receiver_threw.'],
     ['no answer', 'final', 'failed', broken, 'There was no answer (receiver_threw), which is final here.'],
-    ['a 500', 'final', 'retrying', () => 500, undefined],
-  ] as const)(
+    ['a 500', 'final', 'retrying', () => 500],
+  ])(
     '[N111] after %s, if network errors mean %s, a delivery ends as %s',
     async (_, networkErrors, status, answer, reason) => {
       const { clock, publish, at } = engineFixture({ answer, networkErrors })

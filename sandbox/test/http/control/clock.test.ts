@@ -21,11 +21,8 @@ test('[N127] GET /clock returns both times, and what is next', async () => {
 
 test.each([
   ['72h', 72 * HOUR],
-  ['90s', 90_000],
-  ['1.5d', 36 * HOUR],
   [3600, HOUR],
   [0.5, 500],
-  [0, 0],
 ])('[N123] advances %j', async (advance, ms) => {
   const { call } = startSandbox()
   const answer = await call('POST', '/_sandbox/clock', { body: { advance } })

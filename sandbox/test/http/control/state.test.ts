@@ -46,31 +46,6 @@ test('[N29] GET /assumptions lists the choices', async () => {
   expect(data).toHaveLength(3)
 })
 
-test('GET /state has all that a page shows', async () => {
-  const sandbox = apiFixture()
-  sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/', secret: 'whsec_a' })
-  await sandbox.order()
-  await sandbox.service.clock.idle()
-  const state = await sandbox.read('/_sandbox/state')
-  const status = await sandbox.read('/_sandbox')
-  expect(state).toEqual({
-    status: { ...status, clock: expect.objectContaining({ now: NOW }) },
-    clock: expect.objectContaining({ now: NOW, frozen: true }),
-    endpoints: [expect.objectContaining({ url: 'http://127.0.0.1:3000/', secrets: ['whsec_a'] })],
-    deliveries: [
-      expect.objectContaining({ type: 'order.created', status: 'delivered' }),
-      expect.objectContaining({ type: 'event.published' }),
-    ],
-    requests: [
-      expect.objectContaining({ path: '/v2/sandbox/orders' }),
-      expect.objectContaining({ path: expect.stringContaining('/publish') }),
-      expect.objectContaining({ path: '/v2/events' }),
-    ],
-    events: [expect.objectContaining({ sold: 1, tickets: [expect.anything(), expect.anything()] })],
-    faults: [],
-  })
-})
-
 test('GET /state has no more than the latest hundred of each', { tags: ['slow'] }, async () => {
   const sandbox = httpSandbox()
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
