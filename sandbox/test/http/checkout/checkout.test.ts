@@ -142,7 +142,8 @@ test('[N152] input is shown as text, and Markdown is rendered: nothing in either
   expect(text).toContain('<h1>5 &lt; 6 &amp; &quot;quotes&quot;</h1>')
   expect(text).toContain('<strong>bold</strong>')
   const refused = await sandbox.buy({ tier: evil, quantity: evil })
-  for (const shown of [text, refused.text]) expect(shown).not.toMatch(/javascript:|<script|<img src=x|data:text/)
+  for (const shown of [text, refused.text])
+    expect(shown).not.toMatch(/javascript:|<script|<img src=x|data:text/)
 })
 
 test('[S7] [N152] the page has the image, the venue, and the doors in the time of the venue alone', async () => {
