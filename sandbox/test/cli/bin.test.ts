@@ -17,8 +17,7 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../../test/support/free-port.js'
 import { ROOT } from '../../../test/support/root.js'
-import { receiver } from '../support/cli-receiver.js'
-import { emptyFolder, sandbox } from '../support/cli-sandbox.js'
+import { emptyFolder, receiver, sandbox } from '../support/cli.js'
 
 // Bundled to one file, as it is published: loading each module by itself takes seconds.
 const folder = mkdtempSync(join(tmpdir(), 'tix-bin-'))

@@ -4,7 +4,7 @@ import { defineCommand } from '../../../cli/arguments/command.js'
 import { flag, option, repeatable } from '../../../cli/arguments/options.js'
 import { readPort, readUrl } from '../../../cli/arguments/values.js'
 import { EXIT } from '../../../cli/failure.js'
-import { cliRefusalOf } from '../../support/cli-refusal.js'
+import { cliRefusalOf } from '../../support/cli.js'
 
 const command = defineCommand({
   name: 'serve',

@@ -14,7 +14,7 @@ import {
   shareUpTo,
   wholeNumber,
 } from '../../../cli/arguments/values.js'
-import { cliRefusalOf } from '../../support/cli-refusal.js'
+import { cliRefusalOf } from '../../support/cli.js'
 
 type Row = readonly [read: (text: string, name: string) => unknown, text: string, value: unknown]
 

@@ -2,10 +2,16 @@ import type { RequestListener } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../../../../test/support/free-port.js'
 import { SANDBOX_FILE } from '../../../cli/client/find-sandbox.js'
-import { type Ran, run } from '../../support/cli.js'
-import { emptyFolder, sandbox } from '../../support/cli-sandbox.js'
-import { listening } from '../../support/cli-server.js'
-import { answering, failing, STATUS } from '../../support/fake-sandbox.js'
+import {
+  answering,
+  emptyFolder,
+  failing,
+  listening,
+  type Ran,
+  run,
+  STATUS,
+  sandbox,
+} from '../../support/cli.js'
 
 /** Something that answers, and a command that takes it for a sandbox. */
 async function against(handle: RequestListener, ...argv: string[]): Promise<Ran & { url: string }> {

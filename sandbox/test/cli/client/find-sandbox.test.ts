@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { candidates, SANDBOX_FILE } from '../../../cli/client/find-sandbox.js'
 import type { Io } from '../../../cli/io.js'
-import { cliRefusalOf } from '../../support/cli-refusal.js'
-import { emptyFolder } from '../../support/cli-sandbox.js'
+import { cliRefusalOf, emptyFolder } from '../../support/cli.js'
 
 const DEFAULT = { url: 'http://127.0.0.1:4010', source: 'the default port' }
 

@@ -2,8 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { request } from '../../../cli/client/request.js'
-import { run } from '../../support/cli.js'
-import { begin, isEvent } from '../../support/cli-session.js'
+import { begin, isEvent, run } from '../../support/cli.js'
 
 /** Does this with each connection, once a request has come. */
 async function raw(answer: (socket: Socket) => void): Promise<string> {

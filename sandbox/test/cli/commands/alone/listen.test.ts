@@ -3,9 +3,7 @@ import { answerTo } from 'tix-webhooks'
 import { signedBody, signedDelivery } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../../../../../test/support/free-port.js'
-import { run } from '../../../support/cli.js'
-import { receiver } from '../../../support/cli-receiver.js'
-import { begin, isEvent } from '../../../support/cli-session.js'
+import { begin, isEvent, receiver, run } from '../../../support/cli.js'
 
 const secret = 'whsec_listen'
 

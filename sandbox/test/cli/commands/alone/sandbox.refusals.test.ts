@@ -2,10 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
-import { run } from '../../../support/cli.js'
-import { receiver } from '../../../support/cli-receiver.js'
-import { emptyFolder, sandbox } from '../../../support/cli-sandbox.js'
-import { isEvent } from '../../../support/cli-session.js'
+import { emptyFolder, isEvent, receiver, run, sandbox } from '../../../support/cli.js'
 
 describe('the sandbox', () => {
   test('refuses a state file that is none, and leaves it as it is', async () => {

@@ -13,10 +13,7 @@ import { join } from 'node:path'
 import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../../../../../test/support/free-port.js'
-import { run } from '../../../support/cli.js'
-import { receiver } from '../../../support/cli-receiver.js'
-import { emptyFolder, sandbox } from '../../../support/cli-sandbox.js'
-import { isEvent } from '../../../support/cli-session.js'
+import { emptyFolder, isEvent, receiver, run, sandbox } from '../../../support/cli.js'
 
 const FILE = '.tix-webhooks-sandbox.json'
 

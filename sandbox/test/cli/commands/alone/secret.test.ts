@@ -3,8 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } f
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { run } from '../../../support/cli.js'
-import { emptyFolder, sandbox } from '../../../support/cli-sandbox.js'
+import { emptyFolder, run, sandbox } from '../../../support/cli.js'
 
 const A = '--to http://127.0.0.1:9/a --secret whsec_one'
 const B = 'endpoints add http://127.0.0.1:9/b --secret'

@@ -2,10 +2,7 @@
 import { memoryFailures } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { describe, expect, test } from 'vitest'
-import { run } from '../../../support/cli.js'
-import { receiver } from '../../../support/cli-receiver.js'
-import { sandbox } from '../../../support/cli-sandbox.js'
-import { listening } from '../../../support/cli-server.js'
+import { listening, receiver, run, sandbox } from '../../../support/cli.js'
 
 const secret = 'whsec_trigger'
 

@@ -4,10 +4,7 @@ import { verifySignature } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../../../../../test/support/free-port.js'
-import { run } from '../../../support/cli.js'
-import { receiver } from '../../../support/cli-receiver.js'
-import { emptyFolder } from '../../../support/cli-sandbox.js'
-import { listening } from '../../../support/cli-server.js'
+import { emptyFolder, listening, receiver, run } from '../../../support/cli.js'
 
 const secret = 'whsec_trigger'
 const signed = `--secret ${secret}`

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { receiver } from '../../../support/cli-receiver.js'
-import { sandbox } from '../../../support/cli-sandbox.js'
-import { listening } from '../../../support/cli-server.js'
+import { listening, receiver, sandbox } from '../../../support/cli.js'
 
 const NOW = '2031-05-01T12:00:00.000Z'
 const frozen = (...argv: string[]) => sandbox(['--start-at', NOW, '--freeze', ...argv])

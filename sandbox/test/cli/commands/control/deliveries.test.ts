@@ -1,8 +1,7 @@
 /** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../../engine/record/limits.js'
-import { receiver } from '../../../support/cli-receiver.js'
-import { type CliSandbox, sandbox } from '../../../support/cli-sandbox.js'
+import { type CliSandbox, receiver, sandbox } from '../../../support/cli.js'
 import { lower } from '../../../support/lowered.js'
 
 async function withDeliveries() {

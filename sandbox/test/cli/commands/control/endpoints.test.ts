@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { receiver } from '../../../support/cli-receiver.js'
-import { sandbox } from '../../../support/cli-sandbox.js'
+import { receiver, sandbox } from '../../../support/cli.js'
 
 describe('endpoints', () => {
   test.each(['endpoints', 'deliveries'])('are listed by %s list, too', async (name) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sandbox } from '../../../support/cli-sandbox.js'
+import { sandbox } from '../../../support/cli.js'
 
 describe('faults', () => {
   test('are added, listed with what is left of them, and removed', async () => {

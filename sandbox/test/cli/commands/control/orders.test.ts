@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type CliSandbox, sandbox } from '../../../support/cli-sandbox.js'
+import { type CliSandbox, sandbox } from '../../../support/cli.js'
 
 interface Order {
   id: string

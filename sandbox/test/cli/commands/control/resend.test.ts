@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { receiver } from '../../../support/cli-receiver.js'
-import { sandbox } from '../../../support/cli-sandbox.js'
+import { receiver, sandbox } from '../../../support/cli.js'
 
 /** A sandbox with two deliveries that failed for good, and what makes its receiver well again. */
 async function withFailures() {

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { sandbox } from '../../../support/cli-sandbox.js'
-import { listening } from '../../../support/cli-server.js'
+import { listening, sandbox } from '../../../support/cli.js'
 
 describe('status', () => {
   test('prints the URL, the clock, the counts and the assumptions', async () => {
