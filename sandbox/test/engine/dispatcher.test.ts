@@ -124,11 +124,6 @@ describe('a slow answer', () => {
     // Begun at 1.5 s, answered at 2.4 s: 2 s has passed, and 4 s is next.
     expect(delivery().nextAtMs).toBe(START_MS + 4000)
   })
-
-  test('[N99] after the end of the schedule is the last', async () => {
-    const { delivery } = await slow(1, 73 * HOUR_MS)
-    expect(delivery()).toMatchObject({ status: 'failed', attempts: [{ number: 1 }] })
-  })
 })
 
 describe('Retry-After', () => {
@@ -267,16 +262,6 @@ describe('a resend', () => {
     expect(clock.nextAt()).toBeUndefined()
   })
 
-  test('before the first attempt replaces it', async () => {
-    const { engine, clock, publish, at, received } = engineFixture({ serial: true })
-    const id = publish()
-    const resent = engine.resend(id)
-    await clock.advanceBy(72 * HOUR_MS)
-    await resent
-    expect(at(id)).toMatchObject({ status: 'delivered', attempts: [{ trigger: 'manual' }] })
-    expect(received).toHaveLength(1)
-  })
-
   test('[N131] to another URL is recorded, and decides nothing, even if it succeeds', async () => {
     const { engine, clock, publish, at, received } = engineFixture({
       answer: ({ url }) => (url.endsWith('/other') ? 200 : 500),
@@ -344,17 +329,5 @@ describe('a resend while an attempt of the schedule is in progress', () => {
     expect(at(id).status).toBe('delivered')
     expect(at(id).reason).toBeUndefined()
     expect(received).toHaveLength(2)
-  })
-
-  test.each([true, false])('and fails, before the success of the other: %s', async (isBefore) => {
-    const { clock, at, id, auto, manual, resent } = await racing()
-    const answers = [() => manual.open(500), () => auto.open(200)]
-    for (const answer of isBefore ? answers : answers.reverse()) {
-      answer()
-      await turns(1)
-    }
-    await resent
-    await clock.idle()
-    expect(at(id).status).toBe('delivered')
   })
 })

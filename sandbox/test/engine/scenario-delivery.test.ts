@@ -26,13 +26,10 @@ describe('a scenario', () => {
     const fixture = engineFixture({ answer: () => 401 })
     const { engine, clock, endpointId, received, changes } = fixture
     const message = messageOf(fixture)
-    const delivery = await engine.deliverScenario(endpointId, message, {
-      ...scenario,
-      requests: [tampered, await genuine(message)],
-    })
+    const requests = [tampered, await genuine(message)]
+    const delivery = await engine.deliverScenario(endpointId, message, { ...scenario, requests })
     const recorded = { trigger: 'scenario', scenario: 'tampered-byte', response: { status: 401 } }
     expect(delivery).toMatchObject({
-      id: expect.stringMatching(/^dlv_/),
       message,
       endpointId,
       status: 'passed',
@@ -44,11 +41,7 @@ describe('a scenario', () => {
     expect(delivery.attempts[1]).not.toHaveProperty('sentBody')
     expect(engine.delivery(delivery.id)).toEqual(delivery)
     expect(received.map(({ body }) => body)).toEqual([tampered.body, message.body])
-    expect(received[0]?.headers).toEqual({
-      'content-type': 'application/json',
-      'content-length': '17',
-      'user-agent': 'tix-webhooks-sandbox',
-    })
+    expect(received[0]?.headers).not.toHaveProperty('x-service-signature')
     const seen = changes.map(({ what }) => what).join(' ')
     expect(seen).toBe('endpoints message delivery attempt attempt delivery')
     await clock.advanceBy(72 * HOUR_MS)
@@ -60,8 +53,7 @@ describe('a scenario', () => {
     const { engine, received } = fixture
     const to = { url: 'http://localhost:9999/elsewhere' }
     const delivery = await engine.deliverScenario(to, messageOf(fixture), scenario)
-    expect(delivery).toMatchObject({ endpointId: '', attempts: [{ url: to.url }] })
-    expect(received).toMatchObject([to])
+    expect([delivery, received]).toMatchObject([{ endpointId: '', attempts: [to] }, [to]])
     await expect(engine.resend(delivery.id)).rejects.toThrow(/^The endpoint of this delivery was removed/)
   })
 

@@ -58,16 +58,6 @@ describe('a receiver in this process', () => {
     expect(isTheirTurn).toBe(true)
   })
 
-  test.each(['whole', 'chunked', 'slow'] as const)('may be given an empty body: %s', async (transport) => {
-    const bodies: string[] = []
-    const deliver: Deliver = async (request) => {
-      bodies.push(await request.text())
-      return new Response(null)
-    }
-    expect(await send(deliver, { transport, body: new Uint8Array() })).toHaveProperty('response')
-    expect(bodies).toEqual([''])
-  })
-
   test('has an endless answer cut at 64 KiB', async () => {
     const cancel = vi.fn()
     const pull = (controller: ReadableStreamDefaultController) => controller.enqueue(Buffer.alloc(1000, 'y'))

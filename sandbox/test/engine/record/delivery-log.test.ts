@@ -102,17 +102,6 @@ describe('of deliveries that have ended', () => {
       expect([one.parked(), one.tally().parked]).toEqual([0, 0])
     }
   })
-
-  test('one that is resent counts once, and keeps its place', { tags: ['slow'] }, async () => {
-    const { engine, receiver, publishMany } = logged({ schedule: [] })
-    receiver.answered = answer(500)
-    const ids = await publishMany(1000)
-    for (const id of ids.slice(0, 10)) await engine.resend(id)
-    expect(engine.counts().failed).toBe(1000)
-    await publishMany(1)
-    expect(engine.delivery(ids[0] ?? '')).toBeUndefined()
-    expect(engine.delivery(ids[1] ?? '')?.attempts).toHaveLength(2)
-  })
 })
 
 describe('the log', () => {

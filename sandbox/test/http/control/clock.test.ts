@@ -6,19 +6,6 @@ const startSandbox = () => httpSandbox({ realNow: () => REAL })
 const later = (ms: number) => new Date(Date.parse(NOW) + ms).toISOString()
 const HOUR = 3_600_000
 
-test('[N127] GET /clock returns both times, and what is next', async () => {
-  const { call } = startSandbox()
-  const clock = {
-    now: NOW,
-    frozen: true,
-    next_at: null,
-    next_what: null,
-    real_now: '2026-11-21T00:00:00.000Z',
-  }
-  expect((await call('GET', '/_sandbox/clock')).json()).toEqual(clock)
-  expect((await call('GET', '/_sandbox')).json()).toMatchObject({ clock })
-})
-
 test.each([
   ['72h', 72 * HOUR],
   [3600, HOUR],

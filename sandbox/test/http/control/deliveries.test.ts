@@ -215,18 +215,6 @@ describe('why', () => {
     })
   })
 
-  test('an event was parked: it is not handled, though it was accepted', async () => {
-    const sandbox = controlFixture({ signsVirtually: true })
-    sandbox.answerWith(() => PARKED)
-    await sandbox.trigger()
-    const advice = expect.stringMatching(/^Your receiver parked it: it is not handled/)
-    expect(await why(sandbox)).toMatchObject({ advice, signature: { valid: true } })
-    const brief = await sandbox.read('/_sandbox/state?brief=true')
-    expect(brief).toMatchObject({
-      deliveries: [{ status: 'delivered', last: { status: 200, parked: true } }],
-    })
-  })
-
   test('a signature is judged by all secrets of the endpoint, and by none once it was removed', async () => {
     const sandbox = controlFixture()
     const { engine } = sandbox.service

@@ -55,19 +55,6 @@ test('GET /state has no more than the latest hundred of each', { tags: ['slow'] 
   expect([state.deliveries?.length, state.events?.length, state.requests?.length]).toEqual([100, 100, 100])
 })
 
-test('POST /reset starts over', async () => {
-  const sandbox = apiFixture()
-  await sandbox.order()
-  await sandbox.call('POST', '/_sandbox/clock', { body: { advance: '5h' } })
-  const answer = await sandbox.call('POST', '/_sandbox/reset', { body: {} })
-  expect([answer.status, answer.text]).toEqual([204, ''])
-  expect(await sandbox.read('/_sandbox')).toMatchObject({
-    clock: CLOCK,
-    counts: { test: { events: 0, venues: 3, orders: 0 } },
-  })
-  expect(await sandbox.read('/_sandbox/requests')).toEqual({ data: [] })
-})
-
 test('GET /state?brief=true has the lines of a list: as many as are asked for, and what matches', async () => {
   const sandbox = httpSandbox()
   const { engine } = sandbox.service

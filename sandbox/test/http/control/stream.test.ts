@@ -57,9 +57,7 @@ test.each([
     'a request',
     (url: string) => fetch(`${url}/v2/venues`, { headers: { authorization: `bearer ${TEST_KEY}` } }),
   ],
-  ['the clock', (url: string) => post(`${url}/_sandbox/clock`, { advance: '1h' })],
   ['a delivery', (url: string) => post(`${url}/_sandbox/trigger`, { kind: 'order.created' })],
-  ['a new beginning', (url: string) => post(`${url}/_sandbox/reset`, {})],
 ])('is woken by %s', async (_, change) => {
   const { sandbox, server } = await serve()
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })

@@ -70,15 +70,6 @@ describe('trigger', () => {
     expect(sandbox.service.engine.deliveries({ type: 'event.published' })[0]?.attempts).toHaveLength(1)
   })
 
-  test('stops waiting when the sandbox is reset', async () => {
-    const sandbox = stage()
-    sandbox.answerWith(() => new Promise(() => {}))
-    const waiting = sandbox.trigger({ kind: 'order.created', wait: true })
-    await new Promise(setImmediate)
-    await sandbox.call('POST', '/_sandbox/reset', { body: {} })
-    expect((await waiting).status).toBe(201)
-  })
-
   test('stops waiting when the client disconnects', async () => {
     const sandbox = stage()
     sandbox.answerWith(() => new Promise(() => {}))

@@ -19,7 +19,6 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { SECRET } from '../../../../test/support/deliveries.js'
 import { listen } from '../../../../test/support/http.js'
 import { replaceOwnFile } from '../../../lib/own-file.js'
-import { barrier } from '../../support/engine-fixture.js'
 
 let folder: string
 let stateFile: string
@@ -118,22 +117,6 @@ describe('a sandbox with a state file', () => {
     expect(new Set(ids).size).toBe(39)
   })
 
-  test('writes nothing after it is closed, even for a late answer', async () => {
-    const answer = barrier<Response>()
-    const sandbox = open({ deliver: () => answer.opened })
-    const attempt = new Promise<void>((resolve) => {
-      sandbox.subscribe(({ what }) => what === 'attempt' && resolve())
-    })
-    const triggered = sandbox.trigger('order.created')
-    await new Promise(setImmediate)
-    await sandbox.close()
-    const text = readFileSync(stateFile, 'utf8')
-    answer.open(working())
-    await Promise.all([attempt, triggered])
-    await sandbox.close()
-    expect(readFileSync(stateFile, 'utf8')).toBe(text)
-  })
-
   test('keeps a secret that it made, even if it is killed at once', async () => {
     const start = () =>
       createSandbox({ stateFile, deliver: working, endpoints: [{ url: 'http://localhost/hooks' }] })
@@ -176,14 +159,6 @@ describe('a state file is refused by name, and left as it is, if it', () => {
     expect(readFileSync(target, 'utf8')).toBe(text)
     expect(readdirSync(folder).sort()).toEqual(['state.json', 'target'])
   })
-})
-
-test('a state file is not written through a link beside it', async () => {
-  const target = join(folder, 'target')
-  writeFileSync(target, 'precious')
-  for (const end of [`${process.pid}.tmp`, 'tmp']) symlinkSync(target, `${stateFile}.${end}`)
-  await saved()
-  expect(readFileSync(target, 'utf8')).toBe('precious')
 })
 
 /** From now on no file can be written, until the function that it returns is called. */
