@@ -16,6 +16,8 @@ async function checkoutOf(changes: object = {}) {
   }
 }
 
+type Checkout = Awaited<ReturnType<typeof checkoutOf>>
+
 test('[S2] [S8] [S9] [N50] the url of an event is a page with its tiers and a form to buy', async () => {
   const sandbox = await checkoutOf({ description_md: 'Bring *light*.' })
   await sandbox.publish()
@@ -68,29 +70,28 @@ describe('what cannot be bought', () => {
   test('is not there, while it is a draft or unknown', async () => {
     const sandbox = await checkoutOf()
     for (const page of [await sandbox.look(), await sandbox.buy({}), await sandbox.call('GET', '/e/none')]) {
-      expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=UTF-8'])
+      expect(page.status).toBe(404)
       expect(page.text).toContain('There is no event here, or it is not published yet.')
       expect(page.text).not.toContain('Night of lights')
     }
   })
 
   test.each([
-    ['cancelled', 'This event is cancelled.'],
-    ['past', 'This event is over.'],
-  ])('is shown without a form when it is %s, and refused', async (status, words) => {
+    ['This event is cancelled.', ({ act, event }: Checkout) => act(event.id, 'cancel')],
+    ['This event is over.', ({ service }: Checkout) => service.clock.advanceBy(30 * 86_400_000)],
+  ])('is shown without a form, and refused: %s', async (words, end) => {
     const sandbox = await checkoutOf()
     await sandbox.publish()
-    if (status === 'cancelled') await sandbox.act(sandbox.event.id, 'cancel')
-    else await sandbox.service.clock.advanceBy(30 * 86_400_000)
-    const page = await sandbox.look()
-    expect(page.text).toContain(words)
-    expect(page.text).not.toContain('<form')
+    await end(sandbox)
+    const { text } = await sandbox.look()
+    expect(text).toContain(words)
+    expect(text).not.toContain('<form')
     const refused = await sandbox.buy({ tier: sandbox.event.tickets[0]?.id ?? '', quantity: '1' })
     expect(refused.status).toBe(409)
     expect(refused.text).toMatch(/role="alert">Not sold: .{10,}/)
   })
 
-  test.each<[{ tier?: string; quantity?: string }, number]>([
+  test.each<[Record<string, string>, number]>([
     [{ tier: 'tkt_none', quantity: '1' }, 400],
     [{ tier: '1', quantity: '0' }, 400],
     [{ tier: '1', quantity: '1.5' }, 400],
@@ -100,7 +101,7 @@ describe('what cannot be bought', () => {
     const sandbox = await checkoutOf()
     await sandbox.publish()
     const given = form.tier === '1' ? { ...form, tier: sandbox.event.tickets[1]?.id ?? '' } : form
-    const page = await sandbox.buy(Object.fromEntries(Object.entries(given)))
+    const page = await sandbox.buy(given)
     expect(page.status).toBe(status)
     expect(page.text).toMatch(/role="alert">Not sold: .{10,}/)
     expect(page.text).not.toContain('<b>')
