@@ -85,10 +85,8 @@ test.each<['base64' | 'base64url' | 'hex', SignatureOptions, RegExp]>([
 })
 
 test.each([
-  ['md5', 'MD5'],
   ['sha1', 'SHA-1'],
   ['sha224', 'SHA-224'],
-  ['sha384', 'SHA-384'],
 ])('the hash %s is named by the length alone', async (hash, name) => {
   for (const encoding of ['hex', 'base64'] as const) {
     const finding = await found(hmac(dotted(BODY), SECRET, hash).digest(encoding))
@@ -113,14 +111,10 @@ const COMPACT = JSON.stringify(JSON.parse(PYTHON))
 
 test.each<[what: string, signed: string | Uint8Array, given?: string | Uint8Array]>([
   ['the body without the line end at its end', BODY, `${BODY}\n`],
-  ['the body without the line end at its end', BODY, `${BODY}\r\n`],
   ['the body without white space at its edges', BODY, `  ${BODY} \n\n`],
   ['the body with a line end after it', `${BODY}\n`],
-  ['the body with CR LF after it', `${BODY}\r\n`],
-  ['the body with LF for each CR LF', INDENTED, CRLF],
   ['the body with CR LF for each LF', CRLF, INDENTED],
   ['the body with a byte order mark', `\ufeff${BODY}`],
-  ['the body without its byte order mark', BODY, `\ufeff${BODY}`],
   ['the body decoded as latin1 and encoded as UTF-8', AS_LATIN1],
   ['the body encoded as latin1', BODY, AS_LATIN1],
   [
@@ -131,8 +125,6 @@ test.each<[what: string, signed: string | Uint8Array, given?: string | Uint8Arra
   ['the text inside the body, which is a JSON string', BODY, JSON.stringify(BODY)],
   ['the same JSON without white space', BODY, INDENTED],
   ['the same JSON indented by two spaces', INDENTED],
-  ['the same JSON indented by four spaces', JSON.stringify(PARSED, null, 4)],
-  ['the same JSON indented by tabs', JSON.stringify(PARSED, null, '\t')],
   ['the same JSON with its names sorted', JSON.stringify(sorted(PARSED))],
   ['the same JSON with non-ASCII characters escaped', ascii(BODY)],
   ['the same JSON as PHP writes it', ascii(BODY).replaceAll('/', '\\/')],
@@ -149,11 +141,8 @@ const LONGER_THAN_A_BLOCK = 'k'.repeat(100)
 test.each<[what: string, signed: string | Uint8Array, given?: string]>([
   ['the secret with a line end after it', `${SECRET}\n`],
   ['the secret with a line end after it', `${LONGER_THAN_A_BLOCK}\n`, LONGER_THAN_A_BLOCK],
-  ['the secret with CR LF after it', `${SECRET}\r\n`],
   ['the secret with a space after it', `${SECRET} `],
-  ['the secret with a space before it', ` ${SECRET}`],
   ['the secret in double quotes', `"${SECRET}"`],
-  ['the secret in single quotes', `'${SECRET}'`],
   ['the secret without its whsec_', SECRET.slice(6)],
   ['the secret with whsec_ before it', SECRET, SECRET.slice(6)],
   ['the secret decoded from base64', Buffer.from(SECRET.slice(6), 'base64')],
@@ -182,9 +171,7 @@ test.each([
     'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
     'form v1,… of Standard Webhooks',
   ],
-  ['of one signature', RIGHT, 'a bare signature: t= and v1= are missing'],
   ['with semicolons', `t=${T};v1=${RIGHT}`, 'The signature itself is right; the form'],
-  ['with blanks', `t=${T} v1=${RIGHT}`, 'separated by commas'],
   ['without t', `v1=${hmac(BODY).digest('hex')}`, 'The signature matches the body alone'],
 ])('a malformed header is explained: %s', async (_, header, finding) => {
   expect(await diagnosed(header)).toMatchObject({
@@ -198,9 +185,7 @@ test.each<[header: string, valid: boolean, code: string | undefined, finding: st
   [`v0=${RIGHT}`, false, 'header_malformed', 'The signature in v0= is right, but only v1'],
   [`v0=${WRONG}`, false, 'header_malformed', 'The header has v0= and no v1, and only v1'],
   [`v1=${WRONG},v0=${RIGHT}`, false, 'signature_mismatch', 'The signature in v0='],
-  [`v1=${WRONG},v0=${WRONG}`, false, 'signature_mismatch', 'The header has v0= too, which'],
   [`v1=${RIGHT},v0=${WRONG}`, true, undefined, 'The header has v0= too, which is ignored'],
-  [`v2=${RIGHT}`, false, 'header_malformed', 'The signature in v2= is right'],
 ])('an unsupported scheme is named: %s', async (schemes, valid, code, finding) => {
   const diagnosis = await diagnosed(`t=${T},${schemes}`)
   expect(diagnosis).toMatchObject({ valid, ...(code && { code }) })

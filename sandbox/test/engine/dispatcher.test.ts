@@ -77,16 +77,6 @@ describe('an attempt without an answer', () => {
       expect([at(id).status, at(id).reason]).toEqual([status, reason])
     },
   )
-
-  test('is also recorded if the sender rejects', async () => {
-    const send = () => Promise.reject(Object.assign(new Error('torn'), { code: 'ECABLE' }))
-    const { clock, publish, at, errors } = engineFixture({ send })
-    const id = publish()
-    await clock.idle()
-    const attempts = [{ error: { code: 'ECABLE', message: 'torn' } }]
-    expect(at(id)).toMatchObject({ status: 'retrying', attempts })
-    expect(errors).toEqual([])
-  })
 })
 
 describe('a slow answer', () => {

@@ -2,7 +2,6 @@ import { signedBody } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
 import { turns } from '../../../test/support/promises.js'
-import type { Chaos } from '../../engine/dispatcher.js'
 import type { Message } from '../../engine/record/records.js'
 import { barrier, engineFixture, type FixtureAnswer, HOUR_MS } from '../support/engine-fixture.js'
 
@@ -99,30 +98,6 @@ describe('a scenario', () => {
 })
 
 describe('chaos', () => {
-  const before: Chaos = async (message) => [
-    { scenario: 'tampered-byte', ...tampered },
-    { scenario: 'duplicate', ...(await genuine(message)) },
-  ]
-
-  test('sends extra attempts before each attempt of the schedule, which do not count', async () => {
-    const { clock, publish, at, received } = engineFixture({
-      chaos: before,
-      // Whatever is not the attempt itself is a success.
-      answer: (_, count) => (count % 3 === 0 ? 500 : 200),
-      jitter: 0,
-    })
-    const id = publish()
-    await clock.advanceBy(72 * HOUR_MS)
-    expect(at(id).status).toBe('failed')
-    expect(received).toHaveLength(33)
-    expect(at(id).attempts.slice(0, 3)).toMatchObject([
-      { number: 1, trigger: 'scenario', scenario: 'tampered-byte', sentBody: tampered.body },
-      { number: 2, trigger: 'scenario', scenario: 'duplicate' },
-      { number: 3, trigger: 'auto' },
-    ])
-    expect(at(id).attempts.filter(({ trigger }) => trigger === 'auto')).toHaveLength(11)
-  })
-
   test('sends nothing before a resend, and nothing more for a delivery that has ended', async () => {
     const hold = barrier<number>()
     const { engine, clock, publish, at, received, endpointId } = engineFixture({
@@ -137,17 +112,5 @@ describe('chaos', () => {
     await clock.advanceBy(72 * HOUR_MS)
     expect(at(id).attempts.map(({ trigger }) => trigger)).toEqual(['scenario', 'manual'])
     engine.removeEndpoint(endpointId)
-  })
-
-  test('that throws is reported, and the attempt is made nevertheless', async () => {
-    const { clock, publish, at, errors } = engineFixture({
-      chaos: () => {
-        throw new Error('too much of it')
-      },
-    })
-    const id = publish()
-    await clock.idle()
-    expect(errors).toEqual([new Error('too much of it')])
-    expect(at(id).status).toBe('delivered')
   })
 })

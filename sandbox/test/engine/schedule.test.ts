@@ -67,10 +67,14 @@ describe('jitter', () => {
   })
 
   test('is even in both directions, and uses its whole range', () => {
+    const lasts: number[] = []
     const offs = Array.from({ length: 20_000 }, (_, seed) => {
-      const [, second = 0] = jittered([100, 300, 600], 0.1, seed)
+      const [, second = 0, last = 0] = jittered([100, 300, 600], 0.1, seed)
+      lasts.push((last / 1000 - 600) / 30)
       return (second / 1000 - 300) / 20
     })
+    expect(Math.min(...lasts)).toBeLessThan(-0.99)
+    expect(Math.max(...lasts)).toBeLessThanOrEqual(0)
     expect(Math.min(...offs)).toBeLessThan(-0.99)
     expect(Math.max(...offs)).toBeGreaterThan(0.99)
     expect(Math.abs(offs.reduce((sum, off) => sum + off, 0) / offs.length)).toBeLessThan(0.02)

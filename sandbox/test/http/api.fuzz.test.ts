@@ -1,7 +1,6 @@
 /** @module-tag slow */
 import fc, { type Arbitrary } from 'fast-check'
 import { expect, test } from 'vitest'
-import { z } from 'zod'
 import { runs } from '../../../test/support/runs.js'
 import { OPERATIONS } from '../../http/openapi/operations.js'
 import { apiFixture, EVENT } from '../support/http-sandbox.js'
@@ -19,41 +18,46 @@ const odd = fc.oneof(
 /** Not sold out soon. */
 const LARGE = { tickets: [{ name: 'GA', price_cents: 100, quantity: 1_000_000 }] }
 
+/** A body of each operation that has one, with all of its fields. */
+const BODIES: Readonly<Record<string, (event: { id: string; tickets: { id: string }[] }) => object>> = {
+  createEvent: () => ({
+    ...EVENT,
+    venue: { name: 'Old mill', address: '1 Quay', city: 'York', country: 'GB', timezone: 'UTC', capacity: 9 },
+    ends_at: '2026-12-01T23:00:00Z',
+    on_sale_at: '2026-11-25T10:00:00+01:00',
+    description_md: 'Bring *light*.',
+    image: 'https://example.com/poster.jpg',
+    refund_policy: 'refundable_7d',
+    transferable: false,
+  }),
+  updateEvent: () => ({ title: 'Later', description_md: null, image: null, refund_policy: 'refundable_7d' }),
+  publishEvent: () => ({}),
+  cancelEvent: () => ({}),
+  rescheduleEvent: () => ({ doors_at: '2027-12-01T19:00:00+01:00', ends_at: '2027-12-02T01:00:00+01:00' }),
+  createOrder: ({ id, tickets }) => ({ event_id: id, ticket_tier_id: tickets[0]?.id, quantity: 2 }),
+}
+
 test.each(OPERATIONS.filter(({ body }) => body).map((operation) => [operation.id, operation] as const))(
   '%s never fails, whatever its body is: each answer is described',
-  async (name, { method, path, body, status }) => {
+  async (name, { method, path, status }) => {
     const sandbox = apiFixture()
-    const { id, tickets } = await sandbox.create(LARGE)
-    await sandbox.act(id, 'publish')
-    // An event is published and cancelled once: then the body alone can be wrong.
-    const isDone = name === 'publishEvent'
-    const venues = sandbox.service.accounts.test.listVenues({}).data.map((venue) => venue.id)
-    const known = [id, ...tickets.map((tier) => tier.id), ...venues]
-    const schema = z.toJSONSchema(body?.schema ?? z.never(), { io: 'input' })
+    const event = await sandbox.create(LARGE)
+    await sandbox.act(event.id, 'publish')
     const statuses = new Set<number>()
-    const send = async (given: unknown) => {
-      const answer = await sandbox.call(method.toUpperCase(), path.replace('{id}', id), {
-        raw: JSON.stringify(given),
-        headers: { 'content-type': 'application/json' },
-      })
-      statuses.add(answer.status)
-      return answer
-    }
     await fc.assert(
-      fc.asyncProperty(fc.oneof(like(schema, known), near(like(schema, known), odd)), async (given) => {
-        const answer = await send(given)
+      fc.asyncProperty(near(BODIES[name]?.(event), odd), async (given) => {
+        const answer = await sandbox.call(method.toUpperCase(), path.replace('{id}', event.id), {
+          raw: JSON.stringify(given),
+          headers: { 'content-type': 'application/json' },
+        })
+        statuses.add(answer.status)
         expect(sandbox.failures).toEqual([])
         expect(answer.status).toBeLessThan(500)
       }),
       { numRuns: runs(70) },
     )
-    // Otherwise it would have tried nothing but what is refused at once. One body in some twenty is accepted: 70 may have none.
-    const wanted = isDone ? [400, 409] : [400, status]
-    for (const given of fc.sample(like(schema, known), 1000)) {
-      if (wanted.every((one) => statuses.has(one))) break
-      await send(given)
-    }
-    expect([...statuses]).toEqual(expect.arrayContaining(wanted))
+    // Otherwise it would have tried nothing but what is refused at once. An event is published once.
+    expect([...statuses]).toEqual(expect.arrayContaining([400, name === 'publishEvent' ? 409 : status]))
   },
 )
 
@@ -95,26 +99,6 @@ test('no path and no method fails: each answer is described', async () => {
       expect(answer.status).toBeLessThan(500)
     }),
     { numRuns: runs(120) },
-  )
-})
-
-test('no bytes fail', async () => {
-  const sandbox = apiFixture()
-  const text = JSON.stringify(EVENT)
-  const damaged = fc
-    .tuple(fc.nat(text.length), fc.nat(20), fc.uint8Array({ maxLength: 20 }))
-    .map(([at, length, bytes]) =>
-      Buffer.concat([Buffer.from(text.slice(0, at)), bytes, Buffer.from(text.slice(at + length))]),
-    )
-  await fc.assert(
-    fc.asyncProperty(fc.oneof(damaged, fc.uint8Array()), async (raw) => {
-      const answer = await sandbox.call('POST', '/v2/events', {
-        raw: new Uint8Array(raw),
-        headers: { 'content-type': 'application/json' },
-      })
-      expect([200, 201, 400]).toContain(answer.status)
-    }),
-    { numRuns: runs(70) },
   )
 })
 
@@ -165,98 +149,11 @@ test.each(CONTROL)('%s /_sandbox/%s never fails, whatever its body is', async (m
   )
 })
 
-/** The parts of JSON Schema that requests use. */
-interface Schema {
-  readonly $ref?: string
-  readonly $defs?: Readonly<Record<string, Schema>>
-  readonly anyOf?: readonly Schema[]
-  readonly type?: string | readonly string[]
-  readonly enum?: readonly unknown[]
-  readonly pattern?: string
-  readonly format?: string
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly minLength?: number
-  readonly minItems?: number
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-  readonly items?: Schema
-}
-
-/** Times, most of them in the future. */
-const moments = fc
-  .tuple(
-    fc.oneof(
-      { weight: 9, arbitrary: fc.integer({ min: Date.UTC(2027, 0), max: Date.UTC(2030, 0) }) },
-      { weight: 1, arbitrary: fc.integer({ min: Date.UTC(1969, 0), max: Date.UTC(2027, 0) }) },
-    ),
-    fc.oneof(
-      { weight: 9, arbitrary: fc.constantFrom('Z', '+01:00', '-08:00') },
-      { weight: 1, arbitrary: fc.constantFrom('', '-23:59', '+0100') },
-    ),
-  )
-  .map(([ms, offset]) => new Date(ms).toISOString().replace('Z', offset))
-
-const urls = fc.constantFrom('https://example.com/poster.jpg', 'data:,', 'ftp://example.com/')
-
-/** The most optional fields that are present. */
-const MOST_OPTIONAL = 3
-
-/**
- * Values that mostly fit a schema, so that many of them are accepted.
- *
- * @param known the existing ids
- */
-function like(schema: object, known: readonly string[]): Arbitrary<unknown> {
-  const root = schema as Schema
-  const from = (at: Schema): Arbitrary<unknown> => {
-    if (at.$ref !== undefined) return from(root.$defs?.[at.$ref.split('/').at(-1) ?? ''] ?? {})
-    if (at.anyOf !== undefined) return fc.oneof(...at.anyOf.map(from))
-    if (at.enum !== undefined) return fc.constantFrom(...at.enum)
-    const types = [at.type ?? 'null'].flat()
-    return fc.oneof(...types.map((type) => ofType(type, at)))
-  }
-  const ofType = (type: string, at: Schema): Arbitrary<unknown> => {
-    if (type === 'object') return objects(at)
-    if (type === 'array') return fc.array(from(at.items ?? {}), { minLength: at.minItems ?? 0, maxLength: 4 })
-    if (type === 'integer') {
-      const { minimum = 0, maximum = 100 } = at
-      return fc.oneof(fc.integer({ min: minimum, max: Math.min(maximum, minimum + 5) }), fc.constant(maximum))
-    }
-    if (type === 'boolean') return fc.boolean()
-    return type === 'string' ? texts(at) : fc.constant(null)
-  }
-  const objects = ({ properties = {}, required = [] }: Schema): Arbitrary<unknown> => {
-    const fields: Record<string, Arbitrary<unknown>> = {}
-    for (const [name, field] of Object.entries(properties)) fields[name] = from(field)
-    const optional = Object.keys(properties).filter((name) => !required.includes(name))
-    const chosen = fc.subarray(optional, { maxLength: Math.min(MOST_OPTIONAL, optional.length) })
-    return fc
-      .tuple(fc.record(fields), chosen)
-      .map(([whole, names]) => Object.fromEntries([...required, ...names].map((name) => [name, whole[name]])))
-  }
-  const texts = ({ pattern = '', format, minLength = 0 }: Schema): Arbitrary<unknown> => {
-    const fitting = known.filter((id) => pattern !== '' && new RegExp(pattern).test(id))
-    const any = fc.string({ unit: 'grapheme', minLength, maxLength: 20 })
-    if (format === 'uri') return urls
-    if (pattern.includes('T(')) return moments
-    return fitting.length === 0
-      ? any
-      : fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...fitting) }, { weight: 1, arbitrary: any })
-  }
-  return from(root)
-}
-
 /** A value, sometimes with something else in one of its places. */
-function near(values: Arbitrary<unknown>, other: Arbitrary<unknown>): Arbitrary<unknown> {
+function near(value: unknown, other: Arbitrary<unknown>): Arbitrary<unknown> {
   return fc
-    .tuple(
-      values,
-      fc.array(fc.tuple(fc.nat(), fc.constantFrom('replace', 'remove', 'add'), other), { maxLength: 2 }),
-    )
-    .map(([value, changes]) =>
-      changes.reduce<unknown>((at, [place, how, by]) => changed(at, place, how, by), value),
-    )
+    .array(fc.tuple(fc.nat(), fc.constantFrom('replace', 'remove', 'add'), other), { maxLength: 2 })
+    .map((changes) => changes.reduce((at, [place, how, by]) => changed(at, place, how, by), value))
 }
 
 function changed(value: unknown, place: number, how: string, by: unknown): unknown {

@@ -260,18 +260,6 @@ test('cancelled timers are not kept, and the others fire in their order', () => 
   expect(queue.size).toBe(0)
 })
 
-test('a timer that was taken, or forgotten, can still be cancelled', () => {
-  const queue = new TimerQueue()
-  const [first, second] = [queue.add(1, () => {}), queue.add(2, () => {})]
-  for (const work of queue.take(1)) work()
-  first.cancel()
-  queue.clear()
-  second.cancel()
-  expect(queue.nextAt()).toBeUndefined()
-  queue.add(3, () => {})
-  expect(queue.nextAt()).toBe(3)
-})
-
 test.each([
   ['250ms', 250],
   ['1.5h', 5_400_000],

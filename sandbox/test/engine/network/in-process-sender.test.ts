@@ -17,35 +17,6 @@ const send = (deliver: Deliver, request: Partial<OutgoingRequest> = {}) =>
   inProcessSender(deliver)({ ...REQUEST, ...request })
 
 describe('a receiver in this process', () => {
-  test('is given a request like any other, and its answer is recorded', async () => {
-    const seen: unknown[] = []
-    const result = await send(async (request) => {
-      seen.push([request.method, request.url, Object.fromEntries(request.headers), await request.text()])
-      const headers = [
-        ['x-a', '1'],
-        ['set-cookie', 'a=1'],
-        ['set-cookie', 'b=2'],
-      ] as [string, string][]
-      return new Response('thanks', { status: 202, headers })
-    })
-    expect(seen).toEqual([
-      [
-        'POST',
-        'http://receiver.test/hooks?a=b',
-        { 'content-type': 'application/json', 'content-length': '15', 'x-service-signature': 't=1,v1=a' },
-        '{"some":"body"}',
-      ],
-    ])
-    expect(result).toEqual({
-      response: {
-        status: 202,
-        headers: { 'content-type': 'text/plain;charset=UTF-8', 'x-a': '1', 'set-cookie': 'a=1, b=2' },
-        body: 'thanks',
-        truncated: false,
-      },
-    })
-  })
-
   test('that answers at once leaves others their turn, under any clock', async () => {
     let isTheirTurn = false
     setImmediate(() => {

@@ -95,7 +95,6 @@ describe('a snapshot is refused, and nothing changes, if it has', () => {
 
   test.each<[string, (saved: Saved) => unknown, string]>([
     ['an unknown field', (it) => Object.assign(it, { more: 1 }), 'Unrecognized key: "more"'],
-    ['no messages', (it) => Object.assign(it, { messages: [] }), 'is of a message that is not there'],
     [
       'a retry without a time',
       (it) => delete its(it, 'retrying').nextAtMs,

@@ -91,25 +91,6 @@ describe('GET /state', () => {
     expect(await state('&status=delivered')).toMatchObject({ matching: 0, deliveries: [] })
   })
 
-  test.each([
-    [401, 'passed'],
-    [204, 'wrong_answer'],
-  ])('?brief=true has a scenario that is answered %i as %s, and finds it by that', async (answer, status) => {
-    const sandbox = controlFixture()
-    sandbox.answerWith(() => answered(answer))
-    await sandbox.trigger({ scenario: 'wrong-secret' })
-    const state = async (query: string) => await sandbox.read(`/_sandbox/state?brief=true${query}`)
-    for (const query of ['', '&status=scenario', `&status=${status}`]) {
-      expect(await state(query), query).toMatchObject({
-        status: { deliveries: { delivered: 0, failed: 0, [status]: 1 } },
-        deliveries: [{ status, scenario: 'wrong-secret', last: { status: answer } }],
-      })
-    }
-    for (const other of ['delivered', 'failed']) {
-      expect(await state(`&status=${other}`), other).toMatchObject({ matching: 0, deliveries: [] })
-    }
-  })
-
   test('[N44] [N52] has on_sale_at while it is scheduled, which the API has not', async () => {
     const sandbox = apiFixture()
     const scheduled = { on_sale_at: '2026-11-25T10:00:00+01:00' }

@@ -21,24 +21,6 @@ const describeWith = (chosen: Readonly<Record<string, string>> = {}): Node =>
 /** One for all, because it compiles the whole schema of OpenAPI. */
 const validator = new Validator()
 
-test('has what linters ask for: a contact, a license, tags, descriptions, ids, and no schema without a use', () => {
-  const document = describeWith()
-  expect(document.info).toMatchObject({ contact: {}, license: {} })
-  const tags = Object.values(document.tags ?? {}).map(({ name }) => name)
-  const operations = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path))
-  for (const operation of operations) {
-    expect(operation.description).toMatch(/^[A-Z].+\.$/)
-    expect(tags).toEqual(expect.arrayContaining(Object.values(operation.tags ?? {})))
-  }
-  const received = Object.values(document.webhooks ?? {}).map(({ post }) => post)
-  const ids = [...operations, ...received].map((operation) => operation?.operationId)
-  expect(ids).toEqual([...new Set(ids)])
-  expect(ids).not.toContain(undefined)
-  const text = JSON.stringify(document)
-  const schemas = Object.keys(document.components?.schemas ?? {})
-  expect(schemas.filter((name) => !text.includes(`"#/components/schemas/${name}"`))).toEqual([])
-})
-
 test.each(READINGS)('[N29] with %s it is valid OpenAPI 3.1, and lists the assumptions', async (_, chosen) => {
   const document = describeWith(chosen)
   const { valid, errors } = await validator.validate(document)

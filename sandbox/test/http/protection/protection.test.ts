@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../http/protection/authentication.js'
 import { createGuard } from '../../../http/protection/guard.js'
-import { createRateLimiter } from '../../../http/protection/rate-limit.js'
 import { RequestLog } from '../../../http/request-log.js'
 import type { RequestRecord } from '../../../service/request-record.js'
 import {
@@ -125,28 +124,6 @@ describe('the origin', () => {
   ])('[N139] must not be %j', (origin) => {
     expect(() => guard.checkOrigin(asking('127.0.0.1:4010', { origin }))).toThrow(foreign)
   })
-})
-
-test('[N21] refuses what is more, until the time is over', () => {
-  let now = 5000
-  const takeOne = createRateLimiter({ requests: 3, perSeconds: 10 }, () => now)
-  const outcomes = [0, 0, 0, 0, 9_500, 499, 1, 0, 0, 0].map((ms) => {
-    now += ms
-    try {
-      takeOne()
-      return 'taken'
-    } catch (error) {
-      return (error as { headers: Record<string, string> }).headers['retry-after']
-    }
-  })
-  expect(outcomes).toEqual(['taken', 'taken', 'taken', '10', '1', '1', 'taken', 'taken', 'taken', '10'])
-})
-
-test.each([
-  { requests: 1.5, perSeconds: 1 },
-  { requests: 1, perSeconds: 0 },
-])('%j is no limit', (limit) => {
-  expect(() => createRateLimiter(limit, () => 0)).toThrow(TypeError)
 })
 
 /** Every route that is served, in or beside the API. */
