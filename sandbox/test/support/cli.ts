@@ -87,21 +87,10 @@ export const isEvent =
   (record) =>
     record.event === event
 
-/** A command that runs until it is stopped. */
-export interface Session {
-  /** Its output so far, as JSON. */
-  records(): Record<string, unknown>[]
-  /** The first matching record, once it exists. */
-  record(fits: Fits): Promise<Record<string, unknown>>
-  /** Resolves when this many of its records match. */
-  count(fits: Fits, count: number): Promise<void>
-  /** Ctrl-C. */
-  stop(): Promise<Ran>
-  readonly said: { stdout: string; stderr: string }
-}
+export type Session = ReturnType<typeof begin>
 
-/** Starts a command with `--json`, and stops it when the test ends. */
-export function begin(argv: Argv, surroundings: Surroundings = {}): Session {
+/** Starts a command with `--json` that runs until it is stopped, at the latest when the test ends. */
+export function begin(argv: Argv, surroundings: Surroundings = {}) {
   const stopped = new AbortController()
   const said = { stdout: '', stderr: '' }
   const waiting = new Set<() => void>()
@@ -140,13 +129,17 @@ export function begin(argv: Argv, surroundings: Surroundings = {}): Session {
   onTestFinished(async () => void (await stop()))
   return {
     said,
+    /** Its output so far, as JSON. */
     records,
+    /** Ctrl-C. */
     stop,
-    async record(fits) {
+    /** The first matching record, once it exists. */
+    async record(fits: Fits): Promise<Record<string, unknown>> {
       await until(() => records().some(fits))
       return records().find(fits) ?? {}
     },
-    count: (fits, count) => until(() => records().filter(fits).length >= count),
+    /** Resolves when this many of its records match. */
+    count: (fits: Fits, count: number) => until(() => records().filter(fits).length >= count),
   }
 }
 
@@ -157,25 +150,13 @@ export function emptyFolder(): string {
   return folder
 }
 
-/** A sandbox started by the command line, and commands that find it. */
-export interface CliSandbox {
-  readonly url: string
-  readonly session: Session
-  /** The folder of both: empty at first. */
-  readonly folder: string
-  /** The record of its start. */
-  readonly ready: Record<string, unknown>
-  /** Runs a command that finds this sandbox. */
-  run(argv: Argv, surroundings?: Surroundings): Promise<Ran>
-  /** The same with `--json`, which must succeed: returns its records. */
-  json(...argv: readonly string[]): Promise<Record<string, unknown>[]>
-}
+export type CliSandbox = Awaited<ReturnType<typeof sandbox>>
 
 /** Runs `tix-webhooks sandbox` in this process, by default on a free port, until the test ends. */
 export async function sandbox(
   argv: Argv = [],
   { port = '0', ...surroundings }: Surroundings & { port?: string } = {},
-): Promise<CliSandbox> {
+) {
   const folder = surroundings.cwd ?? emptyFolder()
   const session = begin(['sandbox', '--port', port, ...wordsOf(argv)], { ...surroundings, cwd: folder })
   const ready = await session.record(isEvent('ready'))
@@ -185,10 +166,14 @@ export async function sandbox(
   return {
     url,
     session,
+    /** The folder of both: empty at first. */
     folder,
+    /** The record of its start. */
     ready,
+    /** Runs a command that finds this sandbox. */
     run: runHere,
-    async json(...words) {
+    /** The same with `--json`, which must succeed: returns its records. */
+    async json(...words: readonly string[]) {
       const ran = await runHere([...words, '--json'])
       if (ran.code !== 0) throw new Error(`${words.join(' ')} ended with ${ran.code}: ${ran.stderr}`)
       return ran.records()
