@@ -21,22 +21,12 @@ test('[S5] [S84] [S88] [N104] [N117] a request is a POST of the signed body, and
   const url = 'http://localhost:3000/hooks'
   expect(received).toMatchObject([{ url, headers, body }])
   expect(at(id).message.body).toBe(body)
-  expect(at(id).attempts).toEqual([
+  expect(at(id).attempts).toMatchObject([
     {
-      id: expect.stringMatching(/^att_/),
-      number: 1,
-      trigger: 'auto',
       virtualMs: START_MS,
       realMs: expect.closeTo(Date.now(), -5),
-      url,
       requestHeaders: headers,
-      response: {
-        status: 202,
-        headers: expect.objectContaining({ 'x-answer': 'some' }),
-        body: 'thanks',
-        truncated: false,
-      },
-      durationMs: expect.any(Number),
+      response: { status: 202, headers: { 'x-answer': 'some' }, body: 'thanks', truncated: false },
     },
   ])
 })

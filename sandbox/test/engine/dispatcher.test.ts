@@ -105,15 +105,6 @@ describe('a slow answer', () => {
     expect(offsetsOf(delivery())).toEqual([0, 300])
     expect(delivery().nextAtMs).toBe(START_MS + 1_800_000)
   })
-
-  test('just before the next step leaves a second between the starts of both', async () => {
-    const answer = (_: unknown, count: number) => after(count === 1 ? '1.5' : '0')
-    const { clock, delivery } = await slow(2, 900, { schedule: [1, 2, 4], answer })
-    vi.setSystemTime(Date.now() + 1500)
-    await clock.idle()
-    // Begun at 1.5 s, answered at 2.4 s: 2 s has passed, and 4 s is next.
-    expect(delivery().nextAtMs).toBe(START_MS + 4000)
-  })
 })
 
 describe('Retry-After', () => {

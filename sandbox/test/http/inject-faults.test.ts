@@ -159,17 +159,13 @@ describe('[N148] a dropped connection', () => {
     const sandbox = createSandbox()
     onTestFinished(() => sandbox.close())
     const fault = sandbox.faults.add({ path: '/v2', drop: true })
-    await expect(sandbox.fetch('/v2/events')).rejects.toMatchObject({
-      name: 'TypeError',
-      message: 'fetch failed',
-      cause: { code: 'UND_ERR_SOCKET' },
-    })
+    const error = { name: 'TypeError', message: 'fetch failed', cause: { code: 'UND_ERR_SOCKET' } }
+    await expect(sandbox.fetch('/v2/events')).rejects.toMatchObject(error)
     expect(sandbox.faults.list()).toEqual([{ ...fault, hits: 1 }])
     expect(sandbox.faults.remove(fault.id)).toBe(true)
     expect((await sandbox.fetch('/v2/events')).status).toBe(401)
-    expect(() => sandbox.faults.add({ path: '/v2', delayMs: 0.5 })).toThrow(
-      new TypeError('The delay must be from 1 to 600000 whole milliseconds: at most ten minutes.'),
-    )
+    const invalid = () => sandbox.faults.add({ path: '/v2', delayMs: 0.5 })
+    expect(invalid).toThrow(/^The delay must be from 1 to 600000 whole milliseconds/)
   })
 })
 
