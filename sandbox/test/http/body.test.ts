@@ -85,6 +85,8 @@ describe('the limit', () => {
     expect(MAX_BODY_BYTES).toBe(1024 * 1024)
     expect(Object.keys((await read(bodyOf(MAX_BODY_BYTES))) ?? {})).toEqual(['a'])
     await expect(read(bodyOf(MAX_BODY_BYTES + 1))).rejects.toEqual(faulty('body_too_large'))
+    const declared = { ...JSON_TYPE, 'content-length': String(MAX_BODY_BYTES + 1) }
+    await expect(read('{}', declared)).rejects.toEqual(faulty('body_too_large'))
   })
 
   test('[N20] ends what has no length as soon as it is over, whatever is declared', async () => {

@@ -229,6 +229,13 @@ describe('a trigger', () => {
     expect(typesOf(sandbox).sort()).toEqual([...twice, 'order.refunded'])
   })
 
+  test('does not wait for an endpoint that is disabled', async () => {
+    const sandbox = controlFixture()
+    sandbox.service.engine.updateEndpoint(sandbox.endpoint.id, { enabled: false })
+    expect((await sandbox.trigger()).json()).toMatchObject({ attempts: [] })
+    expect(await sandbox.list()).toMatchObject([{ status: 'skipped' }])
+  })
+
   test('that waits is answered when the first attempts are, or its client disconnects', async () => {
     const sandbox = controlFixture()
     const answer = barrier<ReturnType<typeof answered>>()
