@@ -33,7 +33,7 @@ export interface Surroundings {
 /** The arguments of a command, or all of them in one text, which is split at its spaces. */
 export type Argv = string | readonly string[]
 
-export const wordsOf = (argv: Argv): readonly string[] => (typeof argv === 'string' ? argv.split(' ') : argv)
+const wordsOf = (argv: Argv): readonly string[] => (typeof argv === 'string' ? argv.split(' ') : argv)
 
 /** Runs the command line in this process and captures its output. */
 export async function run(argv: Argv, surroundings: Surroundings = {}): Promise<Ran> {
@@ -61,7 +61,7 @@ export async function run(argv: Argv, surroundings: Surroundings = {}): Promise<
 }
 
 /** The lines of NDJSON. @throws SyntaxError when a line is invalid */
-export function recordsIn(text: string): Record<string, unknown>[] {
+function recordsIn(text: string): Record<string, unknown>[] {
   return text
     .split('\n')
     .filter((line) => line !== '')
@@ -86,8 +86,6 @@ export const isEvent =
   (event: string): Fits =>
   (record) =>
     record.event === event
-
-export type Session = ReturnType<typeof begin>
 
 /** Starts a command with `--json` that runs until it is stopped, at the latest when the test ends. */
 export function begin(argv: Argv, surroundings: Surroundings = {}) {
