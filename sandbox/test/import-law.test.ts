@@ -82,12 +82,6 @@ describe('the sandbox', () => {
     expect(statements.length).toBeGreaterThan(1)
   })
 
-  test('has no `any`', () => {
-    const hasAny = (file: string): boolean =>
-      [...nodesOf(file)].some(({ kind }) => kind === ts.SyntaxKind.AnyKeyword)
-    expect(files.filter(hasAny)).toEqual([])
-  })
-
   // sandbox/http/errors.ts is the one place for them.
   test('knows no status of the API in its domain and its engine', () => {
     const inside = files.filter((file) => /^sandbox\/(domain|engine)\//.test(file))

@@ -9,26 +9,13 @@ import { type Listening, listen } from '../../test/support/http.js'
 type Start = (typeof SERVERS)[number][1]
 
 /** A receiver that can be stopped and restarted on its port, as in a deploy; its store stays. */
-class Receiver {
-  readonly #start: Start
-  readonly #options: WebhookOptions
-  #listening: Listening | undefined
-  #port = 0
-
-  constructor(start: Start, options: WebhookOptions) {
-    this.#start = start
-    this.#options = options
+async function deployable(start: Start, options: WebhookOptions) {
+  let listening: Listening | undefined
+  const up = async (): Promise<string> => {
+    listening = await listen(await start(options), listening?.port)
+    return `${listening.url}/hooks`
   }
-
-  async up(): Promise<string> {
-    this.#listening = await listen(await this.#start(this.#options), this.#port)
-    this.#port = this.#listening.port
-    return `${this.#listening.url}/hooks`
-  }
-
-  async down(): Promise<void> {
-    await this.#listening?.close()
-  }
+  return { url: await up(), up, down: async () => listening?.close() }
 }
 
 /** Counts how often each event was handled, and how often its handler must still fail. */
@@ -76,7 +63,7 @@ test.each(NEWEST)(
   'the sandbox and %s keep the guarantees over 72 hours of failures, restarts, duplicates and forgeries',
   async (_, start) => {
     const ledger = new Ledger()
-    const receiver = new Receiver(start, {
+    const receiver = await deployable(start, {
       secret: SECRET,
       on: {
         'order.created': (event) => ledger.handle(event.data.order.id),
@@ -90,7 +77,7 @@ test.each(NEWEST)(
       startAt: '2026-11-20T12:00:00Z',
       seed: 7,
       secret: SECRET,
-      endpoints: [{ url: await receiver.up() }],
+      endpoints: [{ url: receiver.url }],
       chaos: { duplicate: 0.3, 'tampered-byte': 0.3, 'wrong-secret': 0.3, 'missing-header': 0.2 },
     })
     onTestFinished(async () => {
@@ -146,56 +133,6 @@ test.each(NEWEST)(
     }
   },
 )
-
-test('an event that a crash left claimed is handled after its lease, by the clock that both share', async () => {
-  let runs = 0
-  let crashed = (): void => {}
-  const dying = new Promise<void>((resolve) => {
-    crashed = resolve
-  })
-  const sandbox = createSandbox({
-    startAt: '2026-11-20T12:00:00Z',
-    signingClock: 'virtual',
-    timeoutSeconds: 0.2,
-  })
-  const options: WebhookOptions = {
-    secret: SECRET,
-    on: {
-      'order.created': () => {
-        runs += 1
-        // A process that dies leaves its claim behind: here a handler that never returns.
-        return runs === 1 ? dying : undefined
-      },
-    },
-    now: sandbox.clock.now,
-    store: memoryStore({ now: sandbox.clock.now }),
-    namespace: 'orders',
-    timeoutSeconds: 10,
-    onError: () => {},
-  }
-  const [, start] = SERVERS[0] as (typeof SERVERS)[number]
-  const receiver = new Receiver(start, options)
-  onTestFinished(async () => {
-    crashed()
-    await sandbox.close()
-    await receiver.down()
-  })
-  sandbox.endpoints.create({ url: await receiver.up(), secret: SECRET })
-
-  await sandbox.trigger('order.created')
-  await sandbox.settled()
-  const [first] = sandbox.deliveries.list()
-  expect(first?.attempts[0]?.error?.code).toBe('timeout')
-  await sandbox.clock.advance('5s')
-  await sandbox.clock.advance('72h')
-  const [delivery] = sandbox.deliveries.list()
-  expect(delivery?.status).toBe('delivered')
-  // The retries within the lease of 60 s got a 503.
-  const answers = delivery?.attempts.map(({ response, error }) => response?.status ?? error?.code)
-  expect([answers?.at(0), answers?.at(-1)]).toEqual(['timeout', 200])
-  expect(new Set(answers?.slice(1, -1))).toEqual(new Set([503]))
-  expect(runs).toBe(2)
-})
 
 function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300

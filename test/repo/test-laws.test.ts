@@ -14,9 +14,8 @@ const files = readdirSync(`${ROOT}test`)
 /** Tests of the signer itself and of hand-written receivers: these sign without the testing kit. */
 const SIGNERS = [
   'test/repo/exports.test.ts',
-  'sandbox/test/diagnose/diagnose.properties.test.ts',
   'sandbox/test/diagnose/diagnose.test.ts',
-  'sandbox/test/support/plain-verifier.ts',
+  'sandbox/test/support/engine-fixture.ts',
   'test/src/lib/option-names.test.ts',
   'test/src/signature/secrets.test.ts',
   'test/src/signature/scheme.test.ts',

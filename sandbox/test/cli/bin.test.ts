@@ -7,9 +7,7 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ROOT } from '../../../test/support/root.js'
-import { run } from '../support/cli.js'
-import { receiver } from '../support/cli-receiver.js'
-import { emptyFolder, sandbox } from '../support/cli-sandbox.js'
+import { emptyFolder, receiver, run, sandbox } from '../support/cli.js'
 
 // Bundled to one file, as it is published: loading each module by itself takes seconds.
 const folder = mkdtempSync(join(tmpdir(), 'tix-bin-'))

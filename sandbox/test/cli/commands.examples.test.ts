@@ -6,10 +6,7 @@ import { sampleEvent } from 'tix-webhooks/testing'
 import { expect, test } from 'vitest'
 import { shellWords } from '../../../test/support/shell-words.js'
 import { commands } from '../../cli/commands.js'
-import { run } from '../support/cli.js'
-import { type CliSandbox, emptyFolder, sandbox } from '../support/cli-sandbox.js'
-import { listening } from '../support/cli-server.js'
-import { begin, isEvent } from '../support/cli-session.js'
+import { begin, type CliSandbox, emptyFolder, isEvent, listening, run, sandbox } from '../support/cli.js'
 
 const secret = 'whsec_test'
 

@@ -1,10 +1,15 @@
+/** @module-tag slow */
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import type { SignatureOptions } from 'tix-webhooks'
 import { sampleEvent, signedBody } from 'tix-webhooks/testing'
+import { envelopes } from 'tix-webhooks/testing/fast-check'
 import { describe, expect, test } from 'vitest'
 import { runs } from '../../../test/support/runs.js'
+import { bodyVariants } from '../../diagnose/body-variants.js'
+import { contentVariants } from '../../diagnose/content-variants.js'
 import { type DiagnoseOptions, diagnose } from '../../diagnose/diagnose.js'
+import { secretVariants } from '../../diagnose/secret-variants.js'
 
 const NOW = Date.UTC(2026, 4, 17, 14, 2, 11)
 const T = String(NOW / 1000)
@@ -85,10 +90,8 @@ test.each<['base64' | 'base64url' | 'hex', SignatureOptions, RegExp]>([
 })
 
 test.each([
-  ['md5', 'MD5'],
   ['sha1', 'SHA-1'],
   ['sha224', 'SHA-224'],
-  ['sha384', 'SHA-384'],
 ])('the hash %s is named by the length alone', async (hash, name) => {
   for (const encoding of ['hex', 'base64'] as const) {
     const finding = await found(hmac(dotted(BODY), SECRET, hash).digest(encoding))
@@ -113,14 +116,10 @@ const COMPACT = JSON.stringify(JSON.parse(PYTHON))
 
 test.each<[what: string, signed: string | Uint8Array, given?: string | Uint8Array]>([
   ['the body without the line end at its end', BODY, `${BODY}\n`],
-  ['the body without the line end at its end', BODY, `${BODY}\r\n`],
   ['the body without white space at its edges', BODY, `  ${BODY} \n\n`],
   ['the body with a line end after it', `${BODY}\n`],
-  ['the body with CR LF after it', `${BODY}\r\n`],
-  ['the body with LF for each CR LF', INDENTED, CRLF],
   ['the body with CR LF for each LF', CRLF, INDENTED],
   ['the body with a byte order mark', `\ufeff${BODY}`],
-  ['the body without its byte order mark', BODY, `\ufeff${BODY}`],
   ['the body decoded as latin1 and encoded as UTF-8', AS_LATIN1],
   ['the body encoded as latin1', BODY, AS_LATIN1],
   [
@@ -131,8 +130,6 @@ test.each<[what: string, signed: string | Uint8Array, given?: string | Uint8Arra
   ['the text inside the body, which is a JSON string', BODY, JSON.stringify(BODY)],
   ['the same JSON without white space', BODY, INDENTED],
   ['the same JSON indented by two spaces', INDENTED],
-  ['the same JSON indented by four spaces', JSON.stringify(PARSED, null, 4)],
-  ['the same JSON indented by tabs', JSON.stringify(PARSED, null, '\t')],
   ['the same JSON with its names sorted', JSON.stringify(sorted(PARSED))],
   ['the same JSON with non-ASCII characters escaped', ascii(BODY)],
   ['the same JSON as PHP writes it', ascii(BODY).replaceAll('/', '\\/')],
@@ -149,11 +146,8 @@ const LONGER_THAN_A_BLOCK = 'k'.repeat(100)
 test.each<[what: string, signed: string | Uint8Array, given?: string]>([
   ['the secret with a line end after it', `${SECRET}\n`],
   ['the secret with a line end after it', `${LONGER_THAN_A_BLOCK}\n`, LONGER_THAN_A_BLOCK],
-  ['the secret with CR LF after it', `${SECRET}\r\n`],
   ['the secret with a space after it', `${SECRET} `],
-  ['the secret with a space before it', ` ${SECRET}`],
   ['the secret in double quotes', `"${SECRET}"`],
-  ['the secret in single quotes', `'${SECRET}'`],
   ['the secret without its whsec_', SECRET.slice(6)],
   ['the secret with whsec_ before it', SECRET, SECRET.slice(6)],
   ['the secret decoded from base64', Buffer.from(SECRET.slice(6), 'base64')],
@@ -164,28 +158,6 @@ test.each<[what: string, signed: string | Uint8Array, given?: string]>([
     const finding = await found(v1, { secret, signature: { algorithm } })
     expect(finding).toMatch(new RegExp(`^The signature matches ${what}\\. [A-Z].+\\.$`))
   }
-})
-
-test.each([
-  [
-    `${SECRET}\n`,
-    /^The secret begins or ends with white space.*trim/,
-    'without white space at its edges. Trim it.',
-  ],
-  [
-    `'${SECRET}'`,
-    /^The secret is in quotes, which the receiver refuses: remove them\.$/,
-    'without its quotes.',
-  ],
-  [' ', /^The secret is empty/, undefined],
-  ['', /^The secret is empty/, undefined],
-])('the secret %j is unusable, but its signature is explained', async (secret, reason, what) => {
-  expect(await diagnosed(`t=${T},v1=${RIGHT}`, { secret })).toEqual({
-    valid: false,
-    code: 'secret_unusable',
-    reason: expect.stringMatching(reason),
-    findings: what === undefined ? [] : [expect.stringContaining(`The signature matches the secret ${what}`)],
-  })
 })
 
 test.each<[string, Uint8Array, RegExp]>([
@@ -204,9 +176,7 @@ test.each([
     'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
     'form v1,… of Standard Webhooks',
   ],
-  ['of one signature', RIGHT, 'a bare signature: t= and v1= are missing'],
   ['with semicolons', `t=${T};v1=${RIGHT}`, 'The signature itself is right; the form'],
-  ['with blanks', `t=${T} v1=${RIGHT}`, 'separated by commas'],
   ['without t', `v1=${hmac(BODY).digest('hex')}`, 'The signature matches the body alone'],
 ])('a malformed header is explained: %s', async (_, header, finding) => {
   expect(await diagnosed(header)).toMatchObject({
@@ -216,17 +186,11 @@ test.each([
   })
 })
 
-test('an empty header is missing', async () => {
-  expect(await diagnosed('')).toMatchObject({ valid: false, code: 'header_missing' })
-})
-
 test.each<[header: string, valid: boolean, code: string | undefined, finding: string]>([
   [`v0=${RIGHT}`, false, 'header_malformed', 'The signature in v0= is right, but only v1'],
   [`v0=${WRONG}`, false, 'header_malformed', 'The header has v0= and no v1, and only v1'],
   [`v1=${WRONG},v0=${RIGHT}`, false, 'signature_mismatch', 'The signature in v0='],
-  [`v1=${WRONG},v0=${WRONG}`, false, 'signature_mismatch', 'The header has v0= too, which'],
   [`v1=${RIGHT},v0=${WRONG}`, true, undefined, 'The header has v0= too, which is ignored'],
-  [`v2=${RIGHT}`, false, 'header_malformed', 'The signature in v2= is right'],
 ])('an unsupported scheme is named: %s', async (schemes, valid, code, finding) => {
   const diagnosis = await diagnosed(`t=${T},${schemes}`)
   expect(diagnosis).toMatchObject({ valid, ...(code && { code }) })
@@ -263,15 +227,7 @@ describe('a time that is not now', () => {
   })
 })
 
-test('invalid options are refused as the receiver refuses them', async () => {
-  const refused = (options: Partial<DiagnoseOptions>) => expect(diagnosed(`t=${T},v1=00`, options)).rejects
-  await refused({ toleranceSeconds: -1 }).toThrow(/^toleranceSeconds must be/)
-  await refused({ signature: { algorithm: 'MD5' as 'SHA-256' } }).toThrow(/^signature\.algorithm/)
-})
-
-test('a diagnosis never contains the secret or the body', {
-  tags: ['slow'],
-}, async () => {
+test('a diagnosis never contains the secret or the body', async () => {
   const printable = fc
     .string({ minLength: 9, maxLength: 80 })
     .filter((text) => /^[!-~]{9,}$/.test(text))
@@ -292,5 +248,64 @@ test('a diagnosis never contains the secret or the body', {
       },
     ),
     { numRuns: runs(20) },
+  )
+})
+
+const ALGORITHMS = [
+  { what: '', value: 'sha256' },
+  { what: 'HMAC-SHA512', value: 'sha512' },
+]
+const ENCODINGS = ['hex', 'base64'] as const
+
+/** A secret as services make them, or as people do. */
+const secrets = fc.oneof(
+  fc
+    .uint8Array({ minLength: 12, maxLength: 40 })
+    .map((bytes) => `whsec_${Buffer.from(bytes).toString('base64')}`),
+  fc.uint8Array({ minLength: 12, maxLength: 40 }).map((bytes) => Buffer.from(bytes).toString('hex')),
+  fc.stringMatching(/^[a-z][a-z0-9_-]{6,70}[a-z0-9]$/),
+)
+const bodies = envelopes().map((envelope) => Buffer.from(JSON.stringify(envelope)))
+
+/** One of a list, by a number that fast-check shrinks to the first. */
+const picked = <Value>(list: readonly Value[], index: number): Value => list[index % list.length] as Value
+
+test('the diagnosis names each of one or two differences', async () => {
+  const index = fc.nat(1000)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({ secret: secrets, body: bodies, indices: fc.array(index, { minLength: 4, maxLength: 4 }) }),
+      fc.constantFrom(...ENCODINGS),
+      async ({ secret, body, indices: [a = 0, b = 0, c = 0, d = 0] }, encoding) => {
+        const content = picked(
+          [{ what: '', value: (_t: string, body: Uint8Array) => dotted(body) }, ...contentVariants({})],
+          a,
+        )
+        const changed = picked(bodyVariants(body), b)
+        const key = picked(secretVariants(secret), c)
+        const algorithm = picked(ALGORITHMS, d)
+        const whats = [content, changed, key, algorithm].map(({ what }) => what).filter((what) => what !== '')
+        fc.pre(whats.length > 0 && whats.length <= 2)
+        const v1 = createHmac(algorithm.value, key.value)
+          .update(content.value(T, changed.value))
+          .digest(encoding)
+        const diagnosis = await diagnose({ secret, header: `t=${T},v1=${v1}`, body, now: () => NOW })
+        expect(diagnosis).toMatchObject({ valid: false, code: 'signature_mismatch' })
+        for (const what of whats) expect(diagnosis.findings[0]).toContain(what)
+      },
+    ),
+    { numRuns: runs(25) },
+  )
+})
+
+test('what was signed as the options say is never explained away', async () => {
+  await fc.assert(
+    fc.asyncProperty(secrets, bodies, async (secret, body) => {
+      const v1 = createHmac('sha256', secret).update(dotted(body)).digest('hex')
+      expect(await diagnose({ secret, header: `t=${T},v1=${v1}`, body, now: () => NOW })).toMatchObject({
+        valid: true,
+      })
+    }),
+    { numRuns: runs(10) },
   )
 })

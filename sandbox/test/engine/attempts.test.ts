@@ -1,40 +1,14 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { type SignatureOptions, verifyWebhook } from 'tix-webhooks'
 import { sampleEvent } from 'tix-webhooks/testing'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
-import { listen } from '../../../test/support/http.js'
-import { httpSender } from '../../engine/network/http-sender.js'
 import type { Send } from '../../engine/network/send.js'
-import { engineFixture, HOUR_MS, START_MS } from '../support/engine-fixture.js'
-import { verifiesPlainly } from '../support/plain-verifier.js'
-
-interface Seen {
-  readonly method: string | undefined
-  readonly path: string | undefined
-  readonly headers: IncomingHttpHeaders
-  readonly body: string
-}
-
-/** A receiver on a real socket, and an engine that delivers to it. */
-async function onSocket(reply: (response: ServerResponse) => void) {
-  const seen: Seen[] = []
-  const server = await listen(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    const { method, url, headers } = request
-    seen.push({ method, path: url, headers, body: Buffer.concat(chunks).toString() })
-    reply(response)
-  })
-  onTestFinished(() => server.close())
-  const url = `${server.url}/hooks`
-  return { ...engineFixture({ send: httpSender(), endpoints: [{ url, secret: SECRET }] }), seen, url }
-}
+import { engineFixture, START_MS, verifiesPlainly } from '../support/engine-fixture.js'
+import { HOUR_MS } from '../support/ticketing.js'
 
 test('[S5] [S84] [S88] [N104] [N117] a request is a POST of the signed body, and is recorded with its answer', async () => {
-  const { publish, clock, seen, at, url } = await onSocket((response) => {
-    response.writeHead(202, { 'X-Answer': 'some', 'Set-Cookie': ['a=1', 'b=2'] }).end('thanks')
-  })
+  const answer = () => new Response('thanks', { status: 202, headers: { 'X-Answer': 'some' } })
+  const { publish, clock, received, at } = engineFixture({ answer })
   const data = { event: { id: 'evt_1', title: 'Ünïcödé \u2028 🎟' } }
   const id = publish('event.published', data)
   await clock.idle()
@@ -45,25 +19,15 @@ test('[S5] [S84] [S88] [N104] [N117] a request is a POST of the signed body, and
     'content-length': String(Buffer.byteLength(body)),
     'user-agent': 'tix-webhooks-sandbox',
   }
-  const ofHttp = { connection: 'close', host: expect.stringMatching(/^127\.0\.0\.1:\d+$/) }
-  expect(seen).toEqual([{ method: 'POST', path: '/hooks', headers: { ...headers, ...ofHttp }, body }])
+  const url = 'http://localhost:3000/hooks'
+  expect(received).toMatchObject([{ url, headers, body }])
   expect(at(id).message.body).toBe(body)
-  expect(at(id).attempts).toEqual([
+  expect(at(id).attempts).toMatchObject([
     {
-      id: expect.stringMatching(/^att_/),
-      number: 1,
-      trigger: 'auto',
       virtualMs: START_MS,
       realMs: expect.closeTo(Date.now(), -5),
-      url,
       requestHeaders: headers,
-      response: {
-        status: 202,
-        headers: expect.objectContaining({ 'x-answer': 'some', 'set-cookie': 'a=1, b=2' }),
-        body: 'thanks',
-        truncated: false,
-      },
-      durationMs: expect.any(Number),
+      response: { status: 202, headers: { 'x-answer': 'some' }, body: 'thanks', truncated: false },
     },
   ])
 })
@@ -122,17 +86,6 @@ describe('the signature', () => {
     const header = headers[(signature.header ?? 'x-service-signature').toLowerCase()]
     await verifyWebhook(body, header, { secret: SECRET, signature })
   })
-})
-
-test('[N109] a redirect is a failure that is not followed, and the hint names its target', async () => {
-  const { publish, clock, seen, at, url } = await onSocket((response) => {
-    response.writeHead(307, { location: '/elsewhere' }).end()
-  })
-  const id = publish()
-  await clock.idle()
-  expect(seen.map(({ path }) => path)).toEqual(['/hooks'])
-  const hint = `Redirects are not followed: set the endpoint's URL to ${new URL('/elsewhere', url)}.`
-  expect(at(id)).toMatchObject({ status: 'retrying', attempts: [{ response: { status: 307 }, hint }] })
 })
 
 test('[N97] messages that are made at the same moment are created a millisecond apart', async () => {

@@ -1,62 +1,37 @@
 import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
-import { barrier, engineFixture, type FixtureAnswer, HOUR_MS } from '../support/engine-fixture.js'
-import { verifiesPlainly } from '../support/plain-verifier.js'
+import { turns } from '../../../test/support/promises.js'
+import {
+  barrier,
+  type EngineFixtureOptions,
+  engineFixture,
+  type FixtureAnswer,
+  type Received,
+  verifiesPlainly,
+} from '../support/engine-fixture.js'
+import { HOUR_MS } from '../support/ticketing.js'
 
 const URL_OF = 'http://localhost:3000/hooks'
 
-describe('an endpoint', () => {
-  test('[S87] [N119] has defaults: everything of the test account, enabled, a secret of its own', () => {
-    const { engine } = engineFixture({ endpoints: [] })
-    const endpoint = engine.createEndpoint({ url: URL_OF })
-    expect(endpoint).toEqual({
-      id: expect.stringMatching(/^we_[0-9A-Za-z]{20}$/),
-      url: URL_OF,
-      events: ['*'],
-      secrets: [expect.stringMatching(/^whsec_[0-9A-Za-z]{32}$/)],
-      enabled: true,
-      mode: 'test',
-    })
-    expect(engine.endpoint(endpoint.id)).toEqual(endpoint)
-    const other = engine.createEndpoint({ url: URL_OF })
-    expect(other.secrets).not.toEqual(endpoint.secrets)
-    expect(engine.endpoints()).toEqual([endpoint, other])
-  })
-
-  test('may be one of 100, not more', () => {
-    const { engine } = engineFixture({ endpoints: [] })
-    for (let count = 0; count < 100; count++) engine.createEndpoint({ url: URL_OF })
-    expect(() => engine.createEndpoint({ url: URL_OF })).toThrow('There are 100 endpoints already')
-  })
+test('an endpoint may be one of 100, not more', () => {
+  const { engine } = engineFixture({ endpoints: [] })
+  for (let count = 0; count < 100; count++) engine.createEndpoint({ url: URL_OF })
+  expect(() => engine.createEndpoint({ url: URL_OF })).toThrow('There are 100 endpoints already')
 })
 
-describe('a message goes to the endpoints that', () => {
-  test.each([
-    [['*'], 'anything.at.all', true],
-    [['order.created'], 'order.created', true],
-    [['order.created'], 'order.created.twice', false],
-    [['order.created'], 'order', false],
-    [['event.*'], 'event.published', true],
-    [['event.*'], 'event.dates.changed', true],
-    [['event.*'], 'event', false],
-    [['event.*'], 'events.published', false],
-    [['order.created', 'event.*'], 'event.cancelled', true],
-    [['order.created', 'event.published'], 'event.cancelled', false],
-  ])('[S86] subscribe to its kind: %j to %s: %j', (events, type, isSubscribed) => {
-    const { engine, publish } = engineFixture({ endpoints: [{ url: URL_OF, events }] })
-    publish(type)
-    expect(engine.deliveries()).toHaveLength(isSubscribed ? 1 : 0)
-  })
-
-  test('are of its account', () => {
-    const { engine } = engineFixture({ endpoints: [{ url: URL_OF }, { url: URL_OF, mode: 'live' }] })
-    const [test, live] = engine.endpoints()
-    const message = engine.publish({ mode: 'live', type: 'order.created', data: {} })
-    expect(engine.deliveriesOf(message).map(({ endpointId }) => endpointId)).toEqual([live?.id])
-    const other = engine.publish({ mode: 'test', type: 'order.created', data: {} })
-    expect(engine.deliveriesOf(other).map(({ endpointId }) => endpointId)).toEqual([test?.id])
-  })
+test.each([
+  [['*'], 'anything.at.all', true],
+  [['order.created'], 'order.created', true],
+  [['order.created'], 'order.created.twice', false],
+  [['event.*'], 'event.published', true],
+  [['event.*'], 'event', false],
+  [['event.*'], 'events.published', false],
+  [['order.created', 'event.*'], 'event.cancelled', true],
+])('[S86] an endpoint of %j gets %s: %j', (events, type, isSubscribed) => {
+  const { engine, publish } = engineFixture({ endpoints: [{ url: URL_OF, events }] })
+  publish(type)
+  expect(engine.deliveries()).toHaveLength(isSubscribed ? 1 : 0)
 })
 
 describe('an endpoint that is disabled', () => {
@@ -101,14 +76,6 @@ describe('an endpoint that is disabled', () => {
     expect(at(id)).toMatchObject({ status, attempts: [{ response: { status: answer } }] })
     expect(received).toHaveLength(1)
   })
-})
-
-test('[N121] an endpoint that always fails, or answers 410, stays enabled', async () => {
-  const { engine, clock, publish, at, endpointId } = engineFixture({ answer: () => 410 })
-  const id = publish()
-  await clock.advanceBy(72 * HOUR_MS)
-  expect(at(id).status).toBe('failed')
-  expect(engine.endpoint(endpointId)?.enabled).toBe(true)
 })
 
 test('an endpoint that is removed leaves its deliveries in the log, and has those that wait skipped', async () => {
@@ -164,4 +131,88 @@ describe('a rotation', () => {
     engine.rotateSecret(endpointId, { secret: 'whsec_2' })
     expect(engine.rotateSecret(endpointId, { secret })?.secrets).toEqual(secrets)
   })
+})
+
+const urls = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ url: `http://localhost:3000/${index}` }))
+
+/** A receiver that answers on command, and counts concurrent requests. */
+function counting(options: Pick<EngineFixtureOptions, 'endpoints' | 'serial' | 'schedule'>) {
+  const waiting: { received: Received; open: (status: number) => void }[] = []
+  const most = new Map<string, number>()
+  let under = 0
+  const note = (name: string, count: number) => most.set(name, Math.max(most.get(name) ?? 0, count))
+  const fixture = engineFixture({
+    ...options,
+    async answer(received): Promise<number> {
+      const hold = barrier<number>()
+      waiting.push({ received, open: hold.open })
+      under += 1
+      note('all', under)
+      note(received.url, waiting.filter((one) => one.received.url === received.url).length)
+      const status = await hold.opened
+      under -= 1
+      waiting.splice(
+        waiting.findIndex((one) => one.received === received),
+        1,
+      )
+      return status
+    },
+  })
+  /** Answers one attempt after the other until the work has ended; not before `atOnce` wait, so that a slow start is not taken for a limit. */
+  async function answerAll({ atOnce = 1, work = fixture.clock.idle() as Promise<unknown> } = {}) {
+    let ended = false
+    const end = work.finally(() => {
+      ended = true
+    })
+    while (waiting.length < atOnce) await turns(1)
+    while (!ended) {
+      await turns(1)
+      waiting[0]?.open(200)
+    }
+    await end
+  }
+  return { ...fixture, waiting, most, answerAll }
+}
+
+describe('at most', () => {
+  test.each([
+    ['four attempts of one endpoint', 1, 40, 4],
+    ['32 attempts in all', 20, 8, 32],
+  ])('[N114] %s are in progress', async (_, endpoints, messages, limit) => {
+    const { publish, engine, answerAll, most } = counting({ endpoints: urls(endpoints) })
+    const ids = Array.from({ length: messages }, () => publish())
+    await answerAll({ atOnce: limit })
+    expect(engine.counts().delivered).toBe(endpoints * messages)
+    // Resends are among them.
+    await answerAll({ work: Promise.all(ids.map((id) => engine.resend(id))) })
+    expect(most.get('all')).toBe(limit)
+  })
+
+  test('[N114] one attempt of each endpoint is in progress with serial, in the order of publishing', async () => {
+    const { publish, answerAll, most, received } = counting({ endpoints: urls(3), serial: true })
+    for (let count = 0; count < 10; count++) publish('event.published', { count })
+    await answerAll({ atOnce: 3 })
+    expect(most.get('all')).toBe(3)
+    for (const { url } of urls(3)) {
+      expect(most.get(url)).toBe(1)
+      const counts = received.filter((one) => one.url === url).map(({ body }) => JSON.parse(body).data.count)
+      expect(counts).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    }
+  })
+})
+
+test('a slow endpoint does not delay another', async () => {
+  const hold = barrier<number>()
+  const { publish, clock, engine } = engineFixture({
+    endpoints: urls(2),
+    answer: ({ url }): FixtureAnswer => (url.endsWith('/0') ? hold.opened : 200),
+  })
+  for (let count = 0; count < 50; count++) publish()
+  while (engine.counts().delivered < 50) await turns(1)
+  const delivered = engine.deliveries({ status: 'delivered' }).map(({ endpointId }) => endpointId)
+  expect(new Set(delivered)).toEqual(new Set([engine.endpoints()[1]?.id]))
+  hold.open(200)
+  await clock.idle()
+  expect(engine.counts().delivered).toBe(100)
 })

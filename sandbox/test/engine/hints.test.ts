@@ -26,28 +26,18 @@ function resultOf(text: string): SendResult {
 
 test.each([
   ['ECONNREFUSED', 'Nothing listens on 127.0.0.1:3000: is your receiver running, and is that its port?'],
-  ['ENOTFOUND', 'The host 127.0.0.1 is unknown: is it spelled right?'],
   [
     'ECONNRESET',
     '127.0.0.1:3000 closed the connection without a complete answer: did your receiver crash or restart?',
   ],
-  ['EHOSTUNREACH', '127.0.0.1:3000 cannot be reached: is that machine up, and is that its address?'],
   [
     'timeout',
     'It took over 15 s: hand long work to a queue, and answer once it is in there. While debugging, allow more: --timeout 10m (timeoutSeconds: 600).',
   ],
   ['address_refused', 'Nothing was sent. as it is'],
   ['receiver_threw', 'A receiver must always return a Response. as it is'],
-  ['HPE_INVALID_CONSTANT', '127.0.0.1:3000 does not speak HTTP: is it https://?'],
-  [
-    'DEPTH_ZERO_SELF_SIGNED_CERT',
-    'Its certificate is not trusted: use http://, or add its authority to NODE_EXTRA_CA_CERTS.',
-  ],
-  ['EWHATEVER', 'There was no answer (EWHATEVER): as it is'],
   ['301 -> /there', `${NOT_FOLLOWED}: set the endpoint's URL to http://127.0.0.1:3000/there.`],
   ['302 -> https://other.test/x', `${NOT_FOLLOWED}: set the endpoint's URL to https://other.test/x.`],
-  ['302 -> http://8.8.8.8/hooks', `${NOT_FOLLOWED}: set the endpoint's URL to http://8.8.8.8/hooks.`],
-  ['307', `${NOT_FOLLOWED}: set the endpoint's URL to its target.`],
   [
     '302 -> http://169.254.169.254/latest',
     `${NO_TARGET} 169.254.169.254 is link-local, multicast, unspecified or the metadata service of a cloud: nothing is ever sent there.`,
@@ -56,42 +46,20 @@ test.each([
     '302 -> https://me:hunter2@other.test/',
     `${NO_TARGET} The URL has a name or a password in it, which would be shown in logs: leave them out.`,
   ],
-  ['400', `Your receiver refused it: ${QUESTIONS}`],
   ['401', `Your receiver refused it: ${QUESTIONS}`],
   [
     ours(401, 'unauthenticated'),
     `Your receiver refused the signature: ${QUESTIONS} Its log has the code: signature_mismatch is the secret or the body, timestamp_… the clock.`,
   ],
   [
-    ours(400, 'malformed'),
-    'Your receiver found no valid signature header: does a proxy drop it, or does signature.header name another one?',
-  ],
-  [
-    ours(400, 'incomplete'),
-    'Your receiver did not get the whole body: does a proxy or a timeout cut it off?',
-  ],
-  [
     '403 <p>Log in</p>',
     `403 from something other than tix-webhooks: does a login, a CSRF check or a proxy stand in front of /hooks? If it is a receiver of your own: ${QUESTIONS}`,
   ],
   ['404', 'Nothing is served at /hooks: is that the path of your receiver?'],
-  ['405', 'Nothing accepts a POST at /hooks: webhooks are POST requests.'],
-  ['410', 'Your receiver answers that it is gone; the service retries all the same.'],
-  ['413', 'Your receiver does not accept a body of this size: is the limit of its body parser too low?'],
-  ['429', 'Your receiver limits its rate; a Retry-After is respected.'],
-  ['418', 'Your receiver refused it with 418: its log has the reason.'],
-  ['500', 'Your receiver failed with 500: its log has the reason.'],
   ['500 ECONNREFUSED db:5432', 'Your receiver failed with 500: “ECONNREFUSED db:5432”.'],
-  [ours(500, 'failed'), 'Your receiver failed with 500: its log has the reason.'],
-  ['503', 'Your receiver asks for a retry later: its log has the reason.'],
   [
     ours(503, 'retry_later'),
     'Your handler threw RetryLater: the service retries after the time that it asked for.',
-  ],
-  [ours(503, 'in_flight'), 'Another delivery of the same event is being handled: the service retries.'],
-  [
-    ours(503, 'unavailable'),
-    'Your receiver is draining, or could not use its store: then its log has the reason.',
   ],
   [
     ours(200, 'parked'),

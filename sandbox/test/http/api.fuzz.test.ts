@@ -1,71 +1,63 @@
 /** @module-tag slow */
-import fc from 'fast-check'
+import fc, { type Arbitrary } from 'fast-check'
 import { expect, test } from 'vitest'
-import { z } from 'zod'
 import { runs } from '../../../test/support/runs.js'
 import { OPERATIONS } from '../../http/openapi/operations.js'
-import { apiFixture } from '../support/api-fixture.js'
-import { EVENT } from '../support/http-sandbox.js'
-import { like, near } from '../support/schema-arbitrary.js'
+import { apiFixture, EVENT } from '../support/http-sandbox.js'
 
 /** Values that are odd in any field. */
 const odd = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
   fc.constantFrom(
-    '',
-    ' ',
-    '\u0000',
-    '\ud800',
-    '__proto__',
-    'constructor',
-    '<b>',
-    'data:,',
-    '9'.repeat(400),
-    1e308,
-    -0,
-    2 ** 53,
+    ...['', ' ', '\u0000', '\ud800', '__proto__', 'constructor', '<b>', 'data:,', '9'.repeat(400)],
   ),
+  fc.constantFrom(1e308, -0, 2 ** 53),
   fc.string({ unit: 'binary', maxLength: 30 }),
 )
 
 /** Not sold out soon. */
 const LARGE = { tickets: [{ name: 'GA', price_cents: 100, quantity: 1_000_000 }] }
 
+/** A body of each operation that has one, with all of its fields. */
+const BODIES: Readonly<Record<string, (event: { id: string; tickets: { id: string }[] }) => object>> = {
+  createEvent: () => ({
+    ...EVENT,
+    venue: { name: 'Old mill', address: '1 Quay', city: 'York', country: 'GB', timezone: 'UTC', capacity: 9 },
+    ends_at: '2026-12-01T23:00:00Z',
+    on_sale_at: '2026-11-25T10:00:00+01:00',
+    description_md: 'Bring *light*.',
+    image: 'https://example.com/poster.jpg',
+    refund_policy: 'refundable_7d',
+    transferable: false,
+  }),
+  updateEvent: () => ({ title: 'Later', description_md: null, image: null, refund_policy: 'refundable_7d' }),
+  publishEvent: () => ({}),
+  cancelEvent: () => ({}),
+  rescheduleEvent: () => ({ doors_at: '2027-12-01T19:00:00+01:00', ends_at: '2027-12-02T01:00:00+01:00' }),
+  createOrder: ({ id, tickets }) => ({ event_id: id, ticket_tier_id: tickets[0]?.id, quantity: 2 }),
+}
+
 test.each(OPERATIONS.filter(({ body }) => body).map((operation) => [operation.id, operation] as const))(
   '%s never fails, whatever its body is: each answer is described',
-  async (name, { method, path, body, status }) => {
+  async (name, { method, path, status }) => {
     const sandbox = apiFixture()
-    const { id, tickets } = await sandbox.create(LARGE)
-    await sandbox.act(id, 'publish')
-    // An event is published and cancelled once: then the body alone can be wrong.
-    const isDone = name === 'publishEvent'
-    const venues = sandbox.service.accounts.test.listVenues({}).data.map((venue) => venue.id)
-    const known = [id, ...tickets.map((tier) => tier.id), ...venues]
-    const schema = z.toJSONSchema(body?.schema ?? z.never(), { io: 'input' })
+    const event = await sandbox.create(LARGE)
+    await sandbox.act(event.id, 'publish')
     const statuses = new Set<number>()
-    const send = async (given: unknown) => {
-      const answer = await sandbox.call(method.toUpperCase(), path.replace('{id}', id), {
-        raw: JSON.stringify(given),
-        headers: { 'content-type': 'application/json' },
-      })
-      statuses.add(answer.status)
-      return answer
-    }
     await fc.assert(
-      fc.asyncProperty(fc.oneof(like(schema, known), near(like(schema, known), odd)), async (given) => {
-        const answer = await send(given)
+      fc.asyncProperty(near(BODIES[name]?.(event), odd), async (given) => {
+        const answer = await sandbox.call(method.toUpperCase(), path.replace('{id}', event.id), {
+          raw: JSON.stringify(given),
+          headers: { 'content-type': 'application/json' },
+        })
+        statuses.add(answer.status)
         expect(sandbox.failures).toEqual([])
         expect(answer.status).toBeLessThan(500)
       }),
       { numRuns: runs(70) },
     )
-    // Otherwise it would have tried nothing but what is refused at once. One body in some twenty is accepted: 70 may have none.
-    const wanted = isDone ? [400, 409] : [400, status]
-    for (const given of fc.sample(like(schema, known), 1000)) {
-      if (wanted.every((one) => statuses.has(one))) break
-      await send(given)
-    }
-    expect([...statuses]).toEqual(expect.arrayContaining(wanted))
+    // Otherwise it would have tried nothing but what is refused at once. An event is published once.
+    expect([...statuses]).toEqual(expect.arrayContaining([400, name === 'publishEvent' ? 409 : status]))
   },
 )
 
@@ -76,17 +68,7 @@ test.each(OPERATIONS.filter(({ query }) => query).map((operation) => [operation.
     const { id } = await sandbox.create()
     const names = fc.oneof(fc.constantFrom(...Object.keys(query?.shape ?? {})), fc.string({ maxLength: 8 }))
     const values = fc.oneof(
-      fc.constantFrom(
-        id,
-        '1',
-        '25',
-        '100',
-        '101',
-        'on_sale',
-        '2026-12-01',
-        '2026-12-01T00:00:00Z',
-        '2026-12-01T00:00:00+01:00',
-      ),
+      fc.constantFrom(id, '1', '100', '101', 'on_sale', '2026-12-01', '2026-12-01T00:00:00+01:00'),
       fc.string({ unit: 'grapheme', maxLength: 12 }),
     )
     const statuses = new Set<number>()
@@ -106,23 +88,8 @@ test('no path and no method fails: each answer is described', async () => {
   const sandbox = apiFixture()
   const { id } = await sandbox.create()
   const step = fc.oneof(
-    fc.constantFrom(
-      'v2',
-      'events',
-      'venues',
-      'sandbox',
-      'orders',
-      'publish',
-      'cancel',
-      id,
-      '%',
-      '%00',
-      '%2F',
-      '..',
-      '',
-      '*',
-      ':id',
-    ),
+    fc.constantFrom('v2', 'events', 'venues', 'sandbox', 'orders', 'publish', 'cancel', id),
+    fc.constantFrom('%', '%00', '%2F', '..', '', '*', ':id'),
     fc.webSegment({ size: 'xsmall' }),
   )
   const methods = fc.constantFrom('GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND')
@@ -132,26 +99,6 @@ test('no path and no method fails: each answer is described', async () => {
       expect(answer.status).toBeLessThan(500)
     }),
     { numRuns: runs(120) },
-  )
-})
-
-test('no bytes fail', async () => {
-  const sandbox = apiFixture()
-  const text = JSON.stringify(EVENT)
-  const damaged = fc
-    .tuple(fc.nat(text.length), fc.nat(20), fc.uint8Array({ maxLength: 20 }))
-    .map(([at, length, bytes]) =>
-      Buffer.concat([Buffer.from(text.slice(0, at)), bytes, Buffer.from(text.slice(at + length))]),
-    )
-  await fc.assert(
-    fc.asyncProperty(fc.oneof(damaged, fc.uint8Array()), async (raw) => {
-      const answer = await sandbox.call('POST', '/v2/events', {
-        raw: new Uint8Array(raw),
-        headers: { 'content-type': 'application/json' },
-      })
-      expect([200, 201, 400]).toContain(answer.status)
-    }),
-    { numRuns: runs(70) },
   )
 })
 
@@ -174,18 +121,8 @@ test.each(CONTROL)('%s /_sandbox/%s never fails, whatever its body is', async (m
   const id = path.startsWith('deliveries') ? sandbox.service.engine.deliveries()[0]?.id : endpoint.id
   const values = fc.oneof(
     odd,
-    fc.constantFrom(
-      'http://127.0.0.1:3000/',
-      'http://8.8.8.8/',
-      '1h',
-      'next',
-      'order.created',
-      'test',
-      ['*'],
-      true,
-      1,
-      'data.order.total_cents',
-    ),
+    fc.constantFrom('http://127.0.0.1:3000/', 'http://8.8.8.8/', '1h', 'next', 'order.created', 'test'),
+    fc.constantFrom<unknown>(['*'], true, 1, 'data.order.total_cents'),
     fc.dictionary(fc.constantFrom('data.order.total_cents', 'title', 'name', '__proto__', 'data'), odd, {
       maxKeys: 2,
     }),
@@ -211,3 +148,30 @@ test.each(CONTROL)('%s /_sandbox/%s never fails, whatever its body is', async (m
     { numRuns: runs(60) },
   )
 })
+
+/** A value, sometimes with something else in one of its places. */
+function near(value: unknown, other: Arbitrary<unknown>): Arbitrary<unknown> {
+  return fc
+    .array(fc.tuple(fc.nat(), fc.constantFrom('replace', 'remove', 'add'), other), { maxLength: 2 })
+    .map((changes) => changes.reduce((at, [place, how, by]) => changed(at, place, how, by), value))
+}
+
+function changed(value: unknown, place: number, how: string, by: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return by
+  const keys = Object.keys(value)
+  if (how === 'add' || keys.length === 0) {
+    return Array.isArray(value) ? [...value, by] : { ...value, [JSON.stringify(by).slice(0, 20)]: by }
+  }
+  const key = keys[place % keys.length] ?? ''
+  const deeper = Math.floor(place / keys.length)
+  const inner = (value as Record<string, unknown>)[key]
+  if (how === 'remove') {
+    return Array.isArray(value)
+      ? value.filter((_, index) => String(index) !== key)
+      : Object.fromEntries(Object.entries(value).filter(([name]) => name !== key))
+  }
+  const replaced = deeper % 2 === 1 ? changed(inner, deeper, how, by) : by
+  return Array.isArray(value)
+    ? value.map((one, index) => (String(index) === key ? replaced : one))
+    : { ...value, [key]: replaced }
+}

@@ -2,31 +2,23 @@
 import { createSandbox } from 'tix-webhooks-sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Wait } from '../../http/inject-faults.js'
-import { apiFixture } from '../support/api-fixture.js'
-import { EVENT, type HttpSandboxOptions } from '../support/http-sandbox.js'
-
-interface Fault {
-  id: string
-  hits: number
-  times?: number
-}
+import { apiFixture, EVENT, type HttpSandboxOptions } from '../support/http-sandbox.js'
 
 function stage(options: HttpSandboxOptions = {}) {
   const sandbox = apiFixture(options)
-  const get = (path = '/v2/events') => sandbox.call('GET', path)
+  const get = () => sandbox.call('GET', '/v2/events')
   return {
     ...sandbox,
     get,
-    add: async (body: object) => (await sandbox.call('POST', '/_sandbox/faults', { body })).json<Fault>(),
-    faults: async () => (await sandbox.read<{ data: Fault[] }>('/_sandbox/faults')).data,
+    add: async (body: object) =>
+      (await sandbox.call('POST', '/_sandbox/faults', { body })).json<{ id: string }>(),
+    faults: async () => (await sandbox.read<{ data: object[] }>('/_sandbox/faults')).data,
     remove: (id = '') => sandbox.call('DELETE', `/_sandbox/faults${id}`),
-    statuses: async (count: number) => {
+    async statuses(count: number) {
       const answers = []
       for (let index = 0; index < count; index++) answers.push((await get()).status)
       return answers
     },
-    logged: async () =>
-      (await sandbox.read<{ data: { status: number; note?: string }[] }>('/_sandbox/requests')).data,
   }
 }
 
@@ -43,13 +35,9 @@ function heldTime() {
 
 describe('[N145] an error', () => {
   test.each([
-    [400, 'parameter_invalid'],
     [401, 'api_key_invalid'],
-    [403, 'test_key_required'],
     [404, 'resource_missing'],
-    [409, 'event_not_on_sale'],
     [429, 'rate_limited'],
-    [500, 'internal'],
     [503, 'internal'],
     [599, 'internal'],
   ])('of %i is answered in the form of the service', async (status, code) => {
@@ -60,20 +48,13 @@ describe('[N145] an error', () => {
     expect(await answer.json()).toMatchObject({ error: { code, message: expect.stringContaining(id) } })
   })
 
-  test('comes with the headers that it has without a fault', async () => {
-    const { add, get } = stage()
-    await add({ path: '/v2', status: 429, times: 1 })
-    await add({ path: '/v2', status: 401, times: 1 })
-    expect((await get()).headers.get('retry-after')).toBe('1')
-    expect((await get()).headers.get('www-authenticate')).toBe('Bearer')
-  })
-
   test('does nothing else, and is logged', async () => {
-    const { add, call, service, logged } = stage()
+    const { add, call, service, read } = stage()
     const { id } = await add({ path: '/v2/events', status: 503 })
     expect((await call('POST', '/v2/events', { body: EVENT })).status).toBe(503)
     expect(service.accounts.test.counts().events).toBe(0)
-    expect(await logged()).toMatchObject([{ status: 503, error_code: 'internal', note: `fault ${id}` }])
+    const logged = { status: 503, error_code: 'internal', note: `fault ${id}` }
+    expect(await read('/_sandbox/requests')).toMatchObject({ data: [logged] })
   })
 })
 
@@ -109,29 +90,16 @@ describe('[N146] a fault', () => {
     expect(await faults()).toEqual([])
   })
 
-  test('is gone after a reset, and in the state that is streamed', async () => {
-    const { add, call, faults } = stage()
-    const fault = await add({ path: '/v2', delay_ms: 5, drop: true })
-    expect((await call('GET', '/_sandbox/state')).json()).toMatchObject({ faults: [fault] })
-    await call('POST', '/_sandbox/reset', { body: {} })
-    expect(await faults()).toEqual([])
-  })
-
   test.each([
     [{}, 'parameter_missing', /path/],
     [{ path: '/_sandbox', status: 500 }, 'parameter_invalid', /beginning of a path of the API/],
-    [{ path: '/', status: 500 }, 'parameter_invalid', /beginning of a path of the API/],
     [{ path: '/v2/events?limit=1', status: 500 }, 'parameter_invalid', /without a query/],
     [{ path: '/v2' }, 'parameter_invalid', /does nothing/],
-    [{ path: '/v2', drop: false }, 'parameter_invalid', /does nothing/],
     [{ path: '/v2', drop: true, status: 500 }, 'parameter_invalid', /not both/],
     [{ path: '/v2', status: 200 }, 'parameter_invalid', /status must be 400, 401/],
-    [{ path: '/v2', status: 500.5 }, 'parameter_invalid', /status must be 400, 401/],
-    [{ path: '/v2', delay_ms: 0 }, 'parameter_invalid', /ten minutes/],
     [{ path: '/v2', delay_ms: 600_001 }, 'parameter_invalid', /ten minutes/],
     [{ path: '/v2', status: 500, times: 0 }, 'parameter_invalid', /times must be/],
     [{ path: '/v2', status: 500, method: 'FETCH' }, 'parameter_invalid', /GET, HEAD, POST/],
-    [{ path: '/v2', status: '500' }, 'parameter_invalid', /status/],
     [{ path: '/v2', status: 500, delay: '5s' }, 'parameter_unknown', /delay/],
   ])('that is %j is refused', async (body, code, message) => {
     const { call, faults } = stage()
@@ -139,13 +107,6 @@ describe('[N146] a fault', () => {
     expect([answer.status, answer.code]).toEqual([400, code])
     expect(answer.text).toMatch(message)
     expect(await faults()).toEqual([])
-  })
-
-  test('is one of a hundred at most', async () => {
-    const { add, call } = stage()
-    const fault = { path: '/v2', status: 500 }
-    for (let count = 0; count < 100; count++) await add(fault)
-    expect((await call('POST', '/_sandbox/faults', { body: fault })).text).toContain('remove some')
   })
 })
 
@@ -162,20 +123,9 @@ describe('[N147] a delay', () => {
     expect((await answer).status).toBe(201)
   })
 
-  test('comes before an error', async () => {
-    const { wait, waits } = heldTime()
-    const { add, get } = stage({ wait })
-    await add({ path: '/v2/events', delay_ms: 1, status: 503 })
-    const answer = get()
-    await expect.poll(() => waits).toHaveLength(1)
-    waits[0]?.end()
-    expect((await answer).status).toBe(503)
-  })
-
   type Stage = ReturnType<typeof stage>
   test.each<[string, number | undefined, (sandbox: Stage, id: string) => unknown]>([
     ['its fault is removed', undefined, ({ remove }, id) => remove(`/${id}`)],
-    ['all are removed', undefined, ({ remove }) => remove()],
     ['a reset, though the fault is used up', 1, ({ call }) => call('POST', '/_sandbox/reset', { body: {} })],
     ['the sandbox is closed', 1, ({ service }) => service.close()],
   ])('ends when %s', async (_, times, end) => {
@@ -209,17 +159,13 @@ describe('[N148] a dropped connection', () => {
     const sandbox = createSandbox()
     onTestFinished(() => sandbox.close())
     const fault = sandbox.faults.add({ path: '/v2', drop: true })
-    await expect(sandbox.fetch('/v2/events')).rejects.toMatchObject({
-      name: 'TypeError',
-      message: 'fetch failed',
-      cause: { code: 'UND_ERR_SOCKET' },
-    })
+    const error = { name: 'TypeError', message: 'fetch failed', cause: { code: 'UND_ERR_SOCKET' } }
+    await expect(sandbox.fetch('/v2/events')).rejects.toMatchObject(error)
     expect(sandbox.faults.list()).toEqual([{ ...fault, hits: 1 }])
     expect(sandbox.faults.remove(fault.id)).toBe(true)
     expect((await sandbox.fetch('/v2/events')).status).toBe(401)
-    expect(() => sandbox.faults.add({ path: '/v2', delayMs: 0.5 })).toThrow(
-      new TypeError('The delay must be from 1 to 600000 whole milliseconds: at most ten minutes.'),
-    )
+    const invalid = () => sandbox.faults.add({ path: '/v2', delayMs: 0.5 })
+    expect(invalid).toThrow(/^The delay must be from 1 to 600000 whole milliseconds/)
   })
 })
 

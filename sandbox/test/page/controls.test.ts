@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listening } from '../support/cli-server.js'
+import { listening } from '../support/cli.js'
 import { inBrowser, pageStage, useBrowser } from '../support/page-stage.js'
 
 const KEY = { authorization: 'Bearer sk_test_a1b2' }

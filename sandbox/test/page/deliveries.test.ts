@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { listening } from '../support/cli-server.js'
+import { listening } from '../support/cli.js'
 import { fillStage, inBrowser, pageStage, SECRET, useBrowser } from '../support/page-stage.js'
 
 const run = promisify(execFile)

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
-import { listening } from '../support/cli-server.js'
+import { listening } from '../support/cli.js'
 import { errorsOf, inBrowser, pageStage, useBrowser } from '../support/page-stage.js'
 
 /** Makes a tab take itself for hidden, or not: a browser without a window shows them all. */

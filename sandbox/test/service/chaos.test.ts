@@ -1,5 +1,3 @@
-import type { WebhookOptions } from 'tix-webhooks'
-import { tixWebhooks } from 'tix-webhooks/fetch'
 import { makeScenario, SCENARIOS, sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
@@ -70,25 +68,6 @@ describe('chaos', () => {
     expect(await namesInOrder([0], 8)).not.toEqual(names.slice(0, 1))
   })
 
-  test('is answered as the scenarios expect, and the message is handled once', async () => {
-    let runs = 0
-    const options: WebhookOptions = {
-      secret: SECRET,
-      on: { 'event.*': () => void runs++ },
-      onError: () => {},
-    }
-    const POST = tixWebhooks(options)
-    const all = Object.fromEntries(CHAOTIC.map((name) => [name, 1]))
-    const of = message()
-    for (const { scenario, body, headers } of await withSeed(all)(of, ENDPOINT)) {
-      const init = { method: 'POST', headers: { ...headers }, body: body as string }
-      const { status } = await POST(new Request(ENDPOINT.url, init))
-      const must = SCENARIOS.find(({ name }) => name === scenario)?.expect.statuses
-      expect([scenario, must]).toEqual([scenario, expect.arrayContaining([status])])
-    }
-    expect(runs).toBe(1)
-  })
-
   test('signs with the clock and the options that it is given', async () => {
     const signature = { header: 'x-other', encoding: 'base64' } as const
     const hook = chaos(
@@ -125,17 +104,11 @@ test.each(SCENARIOS)(
 const NO_PROBABILITY = /^chaos: the probability of duplicate must be a number from 0 to 1/
 
 test.each<[unknown, RegExp]>([
-  [['duplicate'], /^chaos must be an object of scenarios and probabilities/],
   [null, /^chaos must be an object/],
   [{ mayhem: 0.1 }, /^There is no scenario "mayhem"\. Chaos can be valid, two-v1, .*duplicate\.$/],
-  [{ constructor: 0.1 }, /^There is no scenario "constructor"\./],
-  [{ tied: 0.1 }, /^tied cannot be chaos, which changes the time of no event/],
-  [{ reordered: 0.1 }, /^reordered cannot be chaos, which holds back no delivery/],
   [{ 'concurrent-burst': 0.1 }, /^concurrent-burst cannot be chaos, .* use duplicate\./],
   [{ unicode: 0.1 }, /^unicode cannot be chaos: its event never happened\. Trigger it\./],
-  [{ duplicate: 1.1 }, NO_PROBABILITY],
   [{ duplicate: -0.1 }, NO_PROBABILITY],
-  [{ duplicate: '0.1' }, NO_PROBABILITY],
   [{ duplicate: Number.NaN }, NO_PROBABILITY],
 ])('the chaos %j is refused', (probabilities, message) => {
   expect(() => checkChaos(probabilities as ChaosProbabilities)).toThrow(TypeError)
@@ -143,22 +116,18 @@ test.each<[unknown, RegExp]>([
 })
 
 describe('on a command line', () => {
-  test.each([
-    ['duplicate=0.1', { duplicate: 0.1 }],
-    ['duplicate=.1, tampered-byte = 1 ,stale=0', { duplicate: 0.1, 'tampered-byte': 1, stale: 0 }],
-  ])('%s is read', (text, probabilities) => {
-    expect(readChaos(text)).toEqual(probabilities)
-  })
+  test.each([['duplicate=.1, tampered-byte = 1 ,stale=0', { duplicate: 0.1, 'tampered-byte': 1, stale: 0 }]])(
+    '%s is read',
+    (text, probabilities) => {
+      expect(readChaos(text)).toEqual(probabilities)
+    },
+  )
 
   test.each<[string, RegExp]>([
     ['', /^chaos: "" is not of the form scenario=probability/],
-    ['duplicate', /^chaos: "duplicate" is not of the form/],
-    ['duplicate=often', /^chaos: "duplicate=often" is not of the form/],
     ['duplicate=10%', /^chaos: "duplicate=10%" is not of the form/],
     ['duplicate=0.1,', /^chaos: "" is not of the form/],
     ['duplicate=1,duplicate=0', /^chaos: duplicate is given twice\./],
-    ['duplicate=2', /^chaos: the probability of duplicate/],
-    ['mayhem=0.1', /^There is no scenario "mayhem"/],
   ])('%j is refused', (text, message) => {
     expect(() => readChaos(text)).toThrow(message)
   })

@@ -19,34 +19,29 @@ const event = (more: object = {}) => ({
 
 describe('fixtures', () => {
   test('fill the account with events in their states, and orders, without a webhook', async () => {
+    const seats = [
+      { tier: 'GA', quantity: 10 },
+      { tier: 'balcony', quantity: 2 },
+    ]
     const filled = sandbox.fill({
       venues: [{ name: 'The Old Customs House' }],
       events: [
         event({ title: 'Draft' }),
-        event({ title: 'Selling', status: 'on_sale', orders: [{ tier: 'GA', quantity: 3 }] }),
         event({ title: 'Cancelled', status: 'cancelled', orders: [{ tier: 'balcony', quantity: 1 }] }),
-        event({
-          title: 'Sold out',
-          status: 'on_sale',
-          orders: [
-            { tier: 'GA', quantity: 10 },
-            { tier: 'balcony', quantity: 2 },
-          ],
-        }),
+        event({ title: 'Sold out', status: 'on_sale', orders: seats }),
       ],
     })
-    expect(filled).toEqual({ venues: 1, events: 4, orders: 4 })
+    expect(filled).toEqual({ venues: 1, events: 3, orders: 3 })
     const events = sandbox.account.listEvents().data
-    expect(events.map(({ title, status, sold }) => [title, status, sold])).toEqual([
-      ['Sold out', 'sold_out', 12],
-      ['Cancelled', 'cancelled', 1],
-      ['Selling', 'on_sale', 3],
-      ['Draft', 'draft', 0],
+    expect(events).toMatchObject([
+      { title: 'Sold out', status: 'sold_out', sold: 12 },
+      { title: 'Cancelled', status: 'cancelled', sold: 1 },
+      { title: 'Draft', status: 'draft', sold: 0 },
     ])
     await sandbox.settled()
     expect(sandbox.deliveries.list()).toEqual([])
     // Later messages are sent as usual.
-    sandbox.account.cancelEvent(events[2]?.id ?? '')
+    sandbox.account.cancelEvent(events[0]?.id ?? '')
     expect(sandbox.deliveries.list()).toHaveLength(1)
   })
 
@@ -59,11 +54,8 @@ describe('fixtures', () => {
     event({ status: 'on_sale', orders: [{ tier, quantity }] })
 
   test.each<[string, unknown, RegExp]>([
-    ['a list', [], /^Fixtures must be an object with account, venues and events\./],
     ['an unknown account', { account: 'prod' }, /account: /],
-    ['an unknown field', { event: [] }, /event/],
     ['an invalid event', { events: [event(), event({ title: '<b>' })] }, /^events\[1\]: .*HTML/i],
-    ['an invalid venue', { venues: [{ name: 'Hall' }, {}] }, /^venues\[1\]: /],
     ['a status that only time sets', { events: [event({ status: 'past' })] }, /events\[0\]\.status/],
     [
       'orders of a draft',

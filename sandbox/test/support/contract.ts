@@ -11,34 +11,21 @@ interface Exchange {
   readonly body: string
 }
 
-interface Media {
-  readonly schema: object
-}
-interface Described {
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>
-}
-/** Checks answers and webhooks against a description. Both methods throw if they differ from it. */
-export interface Contract {
-  /** The path, the method, the status, the content type and the body. */
-  checkAnswer(exchange: Exchange): void
-  /** Checks the signature header and the body. */
-  checkWebhook(headers: Readonly<Record<string, string>>, body: string): void
-}
-
 /** The parts of an OpenAPI document that are read here. */
-interface Description {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+interface Operation {
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, object>> }>>
 }
+type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>
 
 /** The statuses of undescribed requests: refused before routing, or not found. */
 const UNDESCRIBED = { path: [401, 403, 404, 429], method: [401, 403, 405, 429] }
 
-/** Checks answers and webhooks against a description. */
-export function contractOf(description: object): Contract {
+/** Checks answers and webhooks against a description: both functions throw if they differ from it. */
+export function contractOf(description: object) {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
   formats.default(ajv)
   ajv.addSchema(description, 'api')
-  const { paths } = description as Description
+  const { paths } = description as { paths: Paths }
   const templates = Object.keys(paths).map((path) => ({
     path,
     pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
@@ -51,7 +38,7 @@ export function contractOf(description: object): Contract {
     return validator
   }
 
-  const checkAnswer: Contract['checkAnswer'] = ({ method, path, status, headers, body }) => {
+  const checkAnswer = ({ method, path, status, headers, body }: Exchange): void => {
     const says = (what: string): Error =>
       new Error(`${method} ${path} → ${status}: ${what}\n${body.slice(0, 2000)}`)
     if (!/^req_[0-9A-Za-z]{20}$/.test(headers.get('x-request-id') ?? ''))
@@ -79,7 +66,7 @@ export function contractOf(description: object): Contract {
       if (!validator(JSON.parse(body))) throw says(ajv.errorsText(validator.errors, { separator: '\n' }))
     }
   }
-  const checkWebhook: Contract['checkWebhook'] = (headers, body) => {
+  const checkWebhook = (headers: Readonly<Record<string, string>>, body: string): void => {
     const event = JSON.parse(body)
     const at = ['webhooks', String(event.type), 'post']
     const signature = validatorAt([...at, 'parameters', '0', 'schema'])

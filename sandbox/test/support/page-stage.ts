@@ -1,28 +1,17 @@
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Page, ViewportSize } from 'playwright-core'
-import { memoryFailures, type ParkAfter, type Replayed } from 'tix-webhooks'
+import { memoryFailures, type ParkAfter } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
-import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks-sandbox'
+import { createSandbox, type SandboxOptions } from 'tix-webhooks-sandbox'
 import { beforeAll, describe, expect, inject, onTestFinished } from 'vitest'
 import { launchChromium } from '../../../test/support/chromium.js'
+import { listen } from '../../../test/support/http.js'
 
 /** `describe` for tests in a browser: skipped where there is none. */
 export const inBrowser = describe.skipIf(!inject('chromium'))
 
 export const SECRET = 'whsec_q8J2mZ4vT1xR7bN5'
 
-/** A sandbox on a port, and a receiver of ours that it delivers to. */
-export interface PageStage {
-  readonly sandbox: Sandbox
-  /** The URL of the receiver. */
-  readonly hooks: string
-  /** Whether its handler fails from now on. */
-  fail(fails: boolean): void
-  /** Has it replay all that it has kept. */
-  replay(): Promise<readonly Replayed[]>
-}
+export type PageStage = Awaited<ReturnType<typeof pageStage>>
 
 export interface PageStageOptions extends Pick<SandboxOptions, 'seed' | 'startAt' | 'retry' | 'assume'> {
   /** Default: any free one. */
@@ -41,14 +30,8 @@ interface StageAnswer {
   readonly body: string
 }
 
-/** Everything started here is closed at the end of the test. */
-export async function pageStage({
-  port,
-  answer,
-  failure,
-  parkAfter,
-  ...options
-}: PageStageOptions = {}): Promise<PageStage> {
+/** A sandbox on a port, and a receiver of ours that it delivers to. Both are closed at the end of the test. */
+export async function pageStage({ port, answer, failure, parkAfter, ...options }: PageStageOptions = {}) {
   let fails = false
   const handle = (): void => {
     if (fails) throw new Error('The mail server is down.')
@@ -62,12 +45,12 @@ export async function pageStage({
     namespace: 'orders',
     parkAfter,
   })
-  const receiver = createServer((request, response) => {
+  const receiver = await listen((request, response) => {
     const given = answer ?? (fails ? failure : undefined)
     if (given === undefined) own(request, response)
     else response.writeHead(given.status, given.headers).end(given.body)
   })
-  const hooks = `http://127.0.0.1:${await portOf(receiver)}/hooks`
+  const hooks = `${receiver.url}/hooks`
   const sandbox = createSandbox({
     secret: SECRET,
     endpoints: [{ url: hooks }],
@@ -79,29 +62,19 @@ export async function pageStage({
   await sandbox.listen(port === undefined ? {} : { port })
   onTestFinished(async () => {
     await sandbox.close()
-    receiver.closeAllConnections()
-    receiver.close()
+    await receiver.close()
   })
   return {
     sandbox,
+    /** The URL of the receiver. */
     hooks,
-    fail(given) {
+    /** Whether its handler fails from now on. */
+    fail(given: boolean) {
       fails = given
     },
+    /** Has it replay all that it has kept. */
     replay: () => own.replay({}),
   }
-}
-
-async function portOf(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
-}
-
-/** Opens pages, in a browser that all files of this process share. */
-export interface Opener {
-  /** Opens a part of the sandbox's page, such as `#/events`. What it logs as an error fails the test. */
-  open(stage: Pick<PageStage, 'sandbox'>, hash?: string, options?: OpenOptions): Promise<{ page: Page }>
 }
 
 interface OpenOptions {
@@ -122,17 +95,18 @@ let shared: Promise<Page> | undefined
  * Has a browser for the tests of a file: one for all files of this process, which ends it with itself. The tests use one tab, too,
  * as a new one takes longer than most of them: each sandbox has an origin of its own, so they share no data.
  */
-export function useBrowser(): Opener {
+export function useBrowser() {
   beforeAll(async () => {
     shared ??= launchTab()
     await shared
   }, 60_000)
   return {
+    /** Opens a part of the sandbox's page, such as `#/events`. */
     async open(
-      { sandbox },
+      { sandbox }: Pick<PageStage, 'sandbox'>,
       hash = '',
-      { viewport = VIEWPORT, colorScheme = 'light', permissions = [], mayFail = false } = {},
-    ) {
+      { viewport = VIEWPORT, colorScheme = 'light', permissions = [], mayFail = false }: OpenOptions = {},
+    ): Promise<{ page: Page }> {
       if (shared === undefined) throw new Error('There is no browser yet: open a page in a test.')
       const page = await shared
       const errors = errorsOf(page)

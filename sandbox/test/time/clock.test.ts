@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { VirtualClock } from '../../time/clock.js'
+import { durationMs } from '../../time/duration.js'
+import { TimerQueue } from '../../time/timer-queue.js'
 import { barrier } from '../support/engine-fixture.js'
 
 const START_MS = Date.parse('2031-03-01T09:00:00Z')
@@ -68,13 +70,6 @@ describe('the time', () => {
     vi.advanceTimersByTime(10)
     expect(await clock.advanceBy(1)).toMatchObject({ toMs: START_MS + 11 })
   })
-
-  test.each([Number.NaN, Number.POSITIVE_INFINITY, 8.65e15])('is never %s', (ms) => {
-    expect(() => new VirtualClock({ startMs: ms })).toThrow(/^There is no such time as/)
-    if (!Number.isFinite(ms)) {
-      expect(() => clock.at(ms, () => {})).toThrow(/^A job is due at a moment of time, not at/)
-    }
-  })
 })
 
 describe('a job', () => {
@@ -98,17 +93,6 @@ describe('a job', () => {
     expect(seen).toEqual([])
     await vi.advanceTimersByTimeAsync(1)
     expect(seen).toEqual([`job at ${ms}`])
-  })
-
-  test('does not run by itself while time is frozen', async () => {
-    runningClock()
-    at(1000, note('job'))
-    clock.freeze()
-    await vi.advanceTimersByTimeAsync(5000)
-    expect(seen).toEqual([])
-    clock.run()
-    await vi.advanceTimersByTimeAsync(1000)
-    expect(seen).toEqual(['job at 1000'])
   })
 
   test('that fails is reported, and the others run, even if the report fails', async () => {
@@ -140,32 +124,6 @@ describe('an advance', () => {
     expect(seen).toEqual(['first at 0', 'second at 0', 'advanced at 1000'])
   })
 
-  test('waits at its end for the work that a job began', async () => {
-    const hold = barrier()
-    at(10, () => {
-      void clock.during(async () => {
-        await hold.opened
-        void clock.during(() => turn().then(note('work')))
-      })
-    })
-    const advance = clock.advanceBy(1000)
-    await turn()
-    hold.open()
-    await advance
-    expect(seen).toEqual(['work at 10'])
-  })
-
-  test('[N125] waits for the one before it, and begins at its end', async () => {
-    at(5, turn)
-    const advances = await Promise.all([clock.advanceBy(10), clock.advanceToNext(), clock.advanceBy(5)])
-    const spans = advances.map(({ fromMs, toMs }) => [fromMs - START_MS, toMs - START_MS])
-    expect(spans).toEqual([
-      [0, 10],
-      [10, 10],
-      [10, 15],
-    ])
-  })
-
   test('holds a running clock while it waits for a job', async () => {
     runningClock()
     const hold = barrier()
@@ -176,17 +134,6 @@ describe('an advance', () => {
     expect(await advance).toMatchObject({ toMs: START_MS + 5000 })
     expect(seen).toEqual(['job at 1000'])
     expect(clock.now()).toBe(START_MS + 5000)
-  })
-
-  test('ends at its target if a job freezes the clock or lets it run', async () => {
-    at(1, () => clock.run())
-    await clock.advanceBy(1000)
-    expect(clock.isFrozen).toBe(false)
-    expect(clock.now()).toBeGreaterThanOrEqual(START_MS + 1000)
-    clock.at(clock.now() + 1, () => clock.freeze())
-    const { toMs } = await clock.advanceBy(1000)
-    expect(clock.isFrozen).toBe(true)
-    expect(clock.now()).toBe(toMs)
   })
 
   test('that is broken off ends at the time it has reached, and the job in progress goes on', async () => {
@@ -224,23 +171,6 @@ describe('idle', () => {
     await clock.idle()
     expect(seen).toEqual(['during at 0', 'first at 0', 'second at 0'])
   })
-
-  test('waits for an advance', async () => {
-    at(10, note('job'))
-    void clock.advanceBy(20).then(note('advanced'))
-    await clock.idle()
-    expect(seen).toEqual(['job at 10', 'advanced at 20'])
-  })
-})
-
-test('during returns the result of the work, and rejects if it rejects or throws', async () => {
-  expect(await clock.during(async () => 7)).toBe(7)
-  await expect(clock.during(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
-  const throwing = () => {
-    throw new Error('thrown')
-  }
-  await expect(clock.during(throwing)).rejects.toThrow('thrown')
-  await clock.idle()
 })
 
 describe('a restart', () => {
@@ -309,5 +239,43 @@ test('[N124] jobs run at the times and in the order of a simple model, whatever 
       const next = Math.min(...waiting.map(({ atMs }) => atMs))
       expect(clock.nextAt()).toBe(waiting.length === 0 ? undefined : next)
     }),
+  )
+})
+
+test('cancelled timers are not kept, and the others fire in their order', () => {
+  const queue = new TimerQueue()
+  const seen: number[] = []
+  const kept: number[] = []
+  let largest = 0
+  for (let index = 0; index < 10_000; index++) {
+    const atMs = (index * 7919) % 50_021
+    const timer = queue.add(atMs, () => seen.push(atMs))
+    if (index % 50 === 0) kept.push(atMs)
+    else timer.cancel()
+    largest = Math.max(largest, queue.size)
+  }
+  expect(largest).toBeLessThan(2000)
+  for (const work of queue.take(50_021)) work()
+  expect(seen).toEqual(kept.sort((a, b) => a - b))
+  expect(queue.size).toBe(0)
+})
+
+test.each([
+  ['250ms', 250],
+  ['1.5h', 5_400_000],
+  ['3d', 259_200_000],
+  ['2w', 1_209_600_000],
+  ['0s', 0],
+  [1500, 1500],
+])('%j is %d milliseconds', (duration, expected) => {
+  expect(durationMs('duration', duration)).toBe(expected)
+})
+
+test.each([
+  ...['', '72', '-1h', '1 h', '1y', '1h30m', '40000d', '1e3s'],
+  ...[Number.NaN, -1, Number.POSITIVE_INFINITY],
+])('the duration %j is refused, with examples', (duration) => {
+  expect(() => durationMs('advance', duration)).toThrow(
+    /^advance must be a span of time such as 90s, 5m, 72h or 3d, of at most 100 years; not /,
   )
 })

@@ -20,7 +20,7 @@ import {
 } from '../../../cli/arguments/values.js'
 import { EXIT } from '../../../cli/failure.js'
 import { nearestName } from '../../../lib/nearest-name.js'
-import { cliRefusalOf } from '../../support/cli-refusal.js'
+import { cliRefusalOf } from '../../support/cli.js'
 
 const command = defineCommand({
   name: 'serve',

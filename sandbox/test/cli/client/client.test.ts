@@ -7,12 +7,18 @@ import { freePort } from '../../../../test/support/free-port.js'
 import { candidates, SANDBOX_FILE } from '../../../cli/client/find-sandbox.js'
 import { request } from '../../../cli/client/request.js'
 import type { Io } from '../../../cli/io.js'
-import { type Ran, run } from '../../support/cli.js'
-import { cliRefusalOf } from '../../support/cli-refusal.js'
-import { emptyFolder } from '../../support/cli-sandbox.js'
-import { listening } from '../../support/cli-server.js'
-import { begin, isEvent } from '../../support/cli-session.js'
-import { answering, failing, STATUS } from '../../support/fake-sandbox.js'
+import {
+  answering,
+  begin,
+  cliRefusalOf,
+  emptyFolder,
+  failing,
+  isEvent,
+  listening,
+  type Ran,
+  run,
+  STATUS,
+} from '../../support/cli.js'
 
 /** Something that answers, and a command that takes it for a sandbox. */
 async function against(handle: RequestListener, ...argv: string[]): Promise<Ran & { url: string }> {

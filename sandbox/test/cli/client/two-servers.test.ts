@@ -3,10 +3,7 @@ import type { RequestListener } from 'node:http'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { signedDelivery } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
-import { run } from '../../support/cli.js'
-import { sandbox } from '../../support/cli-sandbox.js'
-import { listening } from '../../support/cli-server.js'
-import { begin } from '../../support/cli-session.js'
+import { begin, listening, run, sandbox } from '../../support/cli.js'
 
 const secret = 'whsec_two_servers_0123456789'
 const app = () =>

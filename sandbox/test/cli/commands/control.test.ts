@@ -3,9 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../engine/record/limits.js'
-import { run } from '../../support/cli.js'
-import { receiver } from '../../support/cli-receiver.js'
-import { sandbox } from '../../support/cli-sandbox.js'
+import { receiver, run, sandbox } from '../../support/cli.js'
 import { lower } from '../../support/lowered.js'
 
 async function withDeliveries() {

@@ -2,9 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { run } from '../../support/cli.js'
-import { receiver } from '../../support/cli-receiver.js'
-import { emptyFolder, sandbox } from '../../support/cli-sandbox.js'
+import { emptyFolder, receiver, run, sandbox } from '../../support/cli.js'
 
 const CAPTURED = '{"type":"order.created","created_at":"2026-01-01T00:00:00Z","data":{}}'
 

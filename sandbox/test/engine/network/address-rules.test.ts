@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns'
-import { afterEach, describe, expect, test } from 'vitest'
-import { type Listening, listen } from '../../../../test/support/http.js'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { listen } from '../../../../test/support/http.js'
 import { classOf } from '../../../engine/network/address-classes.js'
 import { checkDestination } from '../../../engine/network/address-rules.js'
 import { type HttpSenderOptions, httpSender } from '../../../engine/network/http-sender.js'
@@ -25,23 +25,6 @@ test.each(
   expect(classOf(address)).toBe(kind)
 })
 
-test('[N135] no address at all is forbidden', () => {
-  expect(['', 'no address'].map(classOf)).toEqual(['forbidden', 'forbidden'])
-})
-
-test.each([
-  'http://0x7f.1/',
-  'http://2130706433/',
-  'http://127.1/',
-  'http://localhost:3000/',
-  'http://LOCALHOST./',
-  'http://receiver:8080/hooks',
-  'http://receiver.example.com/',
-  'https://[::1]:8443/',
-])('the URL %s is accepted, before its name is looked up', (url) => {
-  expect(() => checkDestination(url)).not.toThrow()
-})
-
 test.each([
   ['http://0xa9.0xfe.0xa9fe/', /169\.254\.169\.254 is link-local/],
   ['http://2852039166/', /169\.254\.169\.254 is link-local/],
@@ -61,11 +44,6 @@ test.each([
   expect(check).toThrow(expect.not.objectContaining({ message: expect.stringContaining('secret') }))
 })
 
-const servers: Listening[] = []
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close()
-})
-
 /** A receiver, and how often it was called. */
 async function receiver() {
   const calls: string[] = []
@@ -73,7 +51,7 @@ async function receiver() {
     calls.push(request.url ?? '')
     response.end()
   })
-  servers.push(server)
+  onTestFinished(() => server.close())
   return { calls, port: server.port }
 }
 
@@ -89,26 +67,16 @@ const request = { headers: {}, body: Buffer.from('{}'), timeoutMs: 2000 }
 const REFUSED = { error: { code: 'address_refused' } }
 
 describe('a name', () => {
-  test('[N134] with a public address is refused, and nothing is sent', async () => {
-    const send = httpSender({ lookup: resolving('93.184.216.34') })
-    expect(await send({ ...request, url: 'http://receiver.test/hooks' })).toEqual({
-      error: {
-        code: 'address_refused',
-        message:
-          'receiver.test is at 93.184.216.34, which is a public address, and nothing leaves this machine and its networks unless you allow it: start the sandbox with --allow-public (allowPublic: true).',
-      },
-    })
+  test.each([
+    ['[N134] a public', '93.184.216.34', false, 'is a public address, and nothing leaves this machine'],
+    ['a link-local', '169.254.169.254', false, 'is link-local'],
+    ['a link-local, though public ones are allowed', '169.254.169.254', true, 'is link-local'],
+  ])('with %s address is refused', async (_, address, allowPublic, why) => {
+    const send = httpSender({ allowPublic, lookup: resolving(address) })
+    const message = expect.stringContaining(`receiver.test is at ${address}, which ${why}`)
+    const refused = { error: { code: 'address_refused', message } }
+    expect(await send({ ...request, url: 'http://receiver.test/' })).toEqual(refused)
   })
-
-  test.each([false, true])(
-    'with a link-local address is refused, public allowed or not: %s',
-    async (allowPublic) => {
-      const send = httpSender({ allowPublic, lookup: resolving('169.254.169.254') })
-      const { error } = await send({ ...request, url: 'http://metadata.test/' })
-      expect(error?.code).toBe('address_refused')
-      expect(error?.message).toContain('metadata.test is at 169.254.169.254')
-    },
-  )
 
   test.each([
     [['127.0.0.1', '8.8.8.8']],

@@ -1,19 +1,14 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../../../test/support/free-port.js'
-import { type Listening, listen } from '../../../../test/support/http.js'
+import { listen } from '../../../../test/support/http.js'
 import { type HttpSenderOptions, httpSender } from '../../../engine/network/http-sender.js'
 import type { OutgoingRequest } from '../../../engine/network/send.js'
 
-const servers: Listening[] = []
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close()
-})
-
 async function serve(handler: RequestListener): Promise<string> {
   const server = await listen(handler)
-  servers.push(server)
+  onTestFinished(() => server.close())
   return server.url
 }
 
@@ -31,13 +26,16 @@ const send = (request: Partial<OutgoingRequest> & { url: string }, options?: Htt
 /** Sends a request, and returns how it arrived. */
 async function arrival(request: Partial<OutgoingRequest> = {}) {
   const chunks: string[] = []
+  let line = ''
   let headers: NodeJS.Dict<string | string[]> = {}
   const url = await serve(async (request, response) => {
+    line = `${request.method} ${request.url}`
     headers = request.headers
     for await (const chunk of request) chunks.push(String(chunk))
     response.end()
   })
-  expect(await send({ url, ...request })).toMatchObject({ response: { status: 200 } })
+  expect(await send({ url: `${url}/hooks?a=1`, ...request })).toMatchObject({ response: { status: 200 } })
+  expect(line).toBe('POST /hooks?a=1')
   return { chunks, headers }
 }
 
@@ -146,29 +144,16 @@ describe('without an answer, the error has a code of Node and a message, if', ()
     const message = 'The connection was closed before there was a complete answer.'
     expect(await send({ url })).toEqual({ error: { code: 'ECONNRESET', message } })
   })
-
-  test('the name is unknown', async () => {
-    const message = 'getaddrinfo ENOTFOUND receiver.test'
-    const lookup: HttpSenderOptions['lookup'] = (_host, _options, callback) =>
-      callback(Object.assign(new Error(message), { code: 'ENOTFOUND' }), [])
-    const result = await send({ url: 'http://receiver.test/' }, { lookup })
-    expect(result).toEqual({ error: { code: 'ENOTFOUND', message } })
-  })
 })
 
 describe('the time for an answer', () => {
-  test('ends if there is none', async () => {
-    const url = await serve(() => {})
-    const message = 'There was no complete answer within 30 ms.'
-    expect(await send({ url, timeoutMs: 30 })).toEqual({ error: { code: 'timeout', message } })
-  })
-
   test('[N112] ends if it is not complete, however much of it has come', async () => {
     const url = await serve((_, response) => {
       const timer = setInterval(() => response.write('more '), 5)
       response.on('close', () => clearInterval(timer))
     })
-    expect(await send({ url, timeoutMs: 60 })).toMatchObject({ error: { code: 'timeout' } })
+    const message = 'There was no complete answer within 60 ms.'
+    expect(await send({ url, timeoutMs: 60 })).toEqual({ error: { code: 'timeout', message } })
   })
 
   // A timer cannot wait for the second.
@@ -178,21 +163,14 @@ describe('the time for an answer', () => {
   })
 })
 
-test.for([
-  ['an IPv6 address', '::1', 0],
-  ['a port that fetch refuses', '127.0.0.1', 10_080],
-] as const)('%s is like any other', async ([_, host, asked], context) => {
+test('an IPv6 address is like any other', async (context) => {
   const server = createServer((_, response) => response.end('here'))
   const isListening = await new Promise<boolean>((resolve) => {
     server.once('error', () => resolve(false))
-    server.listen(asked, host, () => resolve(true))
+    server.listen(0, '::1', () => resolve(true))
   })
   if (!isListening) return context.skip()
-  try {
-    const { port } = server.address() as AddressInfo
-    const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/`
-    expect(await send({ url })).toMatchObject({ response: { body: 'here' } })
-  } finally {
-    await new Promise((resolve) => server.close(resolve))
-  }
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  expect(await send({ url: `http://[::1]:${port}/` })).toMatchObject({ response: { body: 'here' } })
 })

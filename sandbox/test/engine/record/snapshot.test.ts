@@ -2,14 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { turns } from '../../../../test/support/promises.js'
 import type { Engine } from '../../../engine/engine.js'
 import { noDeliveries } from '../../../engine/record/records.js'
-import {
-  barrier,
-  engineFixture,
-  type FixtureAnswer,
-  HOUR_MS,
-  offsetsOf,
-  START_MS,
-} from '../../support/engine-fixture.js'
+import { barrier, engineFixture, type FixtureAnswer, START_MS } from '../../support/engine-fixture.js'
+import { HOUR_MS } from '../../support/ticketing.js'
 
 const json = (value: unknown) => JSON.parse(JSON.stringify(value))
 
@@ -56,24 +50,6 @@ test('[N116] a snapshot is plain JSON, from which another engine restores the sa
 })
 
 describe('after a restart', () => {
-  test('retries continue at the same times, and no attempt is made twice', async () => {
-    const [one, other] = [engineFixture({ answer: () => 500 }), engineFixture({ answer: () => 500 })]
-    const id = one.publish()
-    expect(other.publish()).toBe(id)
-    await one.clock.advanceBy(72 * HOUR_MS)
-
-    await other.clock.advanceBy(3 * HOUR_MS)
-    const snapshot = json(other.engine.snapshot())
-    other.clock.restart({ startMs: other.clock.now(), frozen: true })
-    const restarted = other.make()
-    restarted.restore(snapshot)
-    await other.clock.advanceBy(72 * HOUR_MS)
-    const delivery = restarted.delivery(id)
-    expect(delivery?.status).toBe('failed')
-    expect(delivery && offsetsOf(delivery)).toEqual(offsetsOf(one.at(id)))
-    expect(other.received).toHaveLength(11)
-  })
-
   test('overdue retries are made at once', async () => {
     const { engine, clock, publish, make, received } = engineFixture({ answer: () => 500, jitter: 0 })
     const id = publish()
@@ -87,42 +63,21 @@ describe('after a restart', () => {
     expect(restarted.delivery(id)).toMatchObject({ status: 'retrying', nextAtMs: START_MS + 6 * HOUR_MS })
   })
 
-  test('an attempt that was in progress is made again, and its late answer is dropped', async () => {
+  test('an attempt that was in progress is made again, a scenario is left out, and late answers are dropped', async () => {
     const hold = barrier<number>()
-    const answer = (_: unknown, count: number): FixtureAnswer => (count === 1 ? hold.opened : 500)
-    const { engine, clock, publish, received, at } = engineFixture({ answer, jitter: 0 })
+    const answer = (_: unknown, count: number): FixtureAnswer => (count <= 2 ? hold.opened : 500)
+    const { engine, clock, publish, received, endpointId, at } = engineFixture({ answer, jitter: 0 })
     const id = publish()
-    while (received.length === 0) await turns(1)
-    engine.restore(json(engine.snapshot()))
-    while (received.length < 2) await turns(1)
-    hold.open(200)
-    await clock.idle()
-    expect(at(id).status).toBe('retrying')
-    expect(at(id).attempts.map(({ response }) => response?.status)).toEqual([500])
-  })
-
-  test('a scenario that was in progress is left out', async () => {
-    const hold = barrier<number>()
-    const { engine, received, endpointId, clock } = engineFixture({
-      answer: (): FixtureAnswer => hold.opened,
-    })
     const sent = sendScenario(engine, endpointId)
-    while (received.length === 0) await turns(1)
-    expect(engine.snapshot()).toMatchObject({ deliveries: [], messages: [] })
+    while (received.length < 2) await turns(1)
+    engine.restore(json(engine.snapshot()))
+    while (received.length < 3) await turns(1)
     hold.open(200)
     await sent
     await clock.idle()
-  })
-
-  test('messages are created after those before, and ids are new', () => {
-    const { engine, make } = engineFixture()
-    const before = Array.from({ length: 3 }, () => engine.publish({ mode: 'test', type: 'a', data: {} }))
-    const restarted = make()
-    restarted.restore(json(engine.snapshot()))
-    const after = restarted.publish({ mode: 'test', type: 'a', data: {} })
-    expect(Date.parse(after.createdAt)).toBe(Date.parse(before[2]?.createdAt ?? '') + 1)
-    expect(new Set([...before, after].map(({ id }) => id)).size).toBe(4)
-    expect(restarted.createEndpoint({ url: 'http://localhost/' }).id).not.toBe(engine.endpoints()[0]?.id)
+    expect(at(id).status).toBe('retrying')
+    expect(at(id).attempts.map(({ response }) => response?.status)).toEqual([500])
+    expect(engine.deliveries()).toHaveLength(1)
   })
 })
 
@@ -134,10 +89,7 @@ describe('a snapshot is refused, and nothing changes, if it has', () => {
   const settled = 'settled does not list exactly the deliveries that have ended'
 
   test.each<[string, (saved: Saved) => unknown, string]>([
-    ['no fields', (it) => Object.keys(it).map((key) => delete it[key]), 'latestMessageMs: '],
     ['an unknown field', (it) => Object.assign(it, { more: 1 }), 'Unrecognized key: "more"'],
-    ['an unknown status', (it) => Object.assign(its(it, 'failed'), { status: 'lost' }), '.status: '],
-    ['no messages', (it) => Object.assign(it, { messages: [] }), 'is of a message that is not there'],
     [
       'a retry without a time',
       (it) => delete its(it, 'retrying').nextAtMs,
@@ -160,11 +112,6 @@ describe('a snapshot is refused, and nothing changes, if it has', () => {
       'a delivery is there twice',
     ],
     [
-      'a generator without a state',
-      (it) => Object.assign(it, { random: { ...random, endpoints: [] } }),
-      'random.endpoints: ',
-    ],
-    [
       'a generator of zeros',
       (it) => Object.assign(it, { random: { ...random, ids: [0, 0, 0, 0] } }),
       'zeros alone are no state of a generator',
@@ -180,21 +127,3 @@ describe('a snapshot is refused, and nothing changes, if it has', () => {
     expect(engine.snapshot()).toEqual(before)
   })
 })
-
-test.each([false, true])(
-  'a reset ends what is in progress, endpoints kept or not: %s',
-  async (keepEndpoints) => {
-    const hold = barrier<number>()
-    const { engine, publish, received, clock, changes } = engineFixture({
-      answer: (): FixtureAnswer => hold.opened,
-    })
-    for (let count = 0; count < 10; count++) publish()
-    while (received.length < 4) await turns(1)
-    engine.reset({ keepEndpoints })
-    changes.length = 0
-    hold.open(500)
-    await clock.idle()
-    expect(received).toHaveLength(4)
-    expect([engine.deliveries(), changes, clock.nextAt()]).toEqual([[], [], undefined])
-  },
-)

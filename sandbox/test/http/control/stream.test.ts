@@ -57,9 +57,7 @@ test.each([
     'a request',
     (url: string) => fetch(`${url}/v2/venues`, { headers: { authorization: `bearer ${TEST_KEY}` } }),
   ],
-  ['the clock', (url: string) => post(`${url}/_sandbox/clock`, { advance: '1h' })],
   ['a delivery', (url: string) => post(`${url}/_sandbox/trigger`, { kind: 'order.created' })],
-  ['a new beginning', (url: string) => post(`${url}/_sandbox/reset`, {})],
 ])('is woken by %s', async (_, change) => {
   const { sandbox, server } = await serve()
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
@@ -137,14 +135,6 @@ test('pings every 15 seconds, so that an idle connection stays open', async () =
   expect((await next)?.value).toBe(': ping\n\n')
   await reader?.cancel()
   await expect.poll(() => vi.getTimerCount()).toBe(0)
-})
-
-test('closes with readers', async () => {
-  const { server } = await serve()
-  const stream = await follow(server)
-  await stream.next()
-  await server.close()
-  await expect(stream.next()).rejects.toThrow()
 })
 
 function post(url: string, body: object): Promise<Response> {

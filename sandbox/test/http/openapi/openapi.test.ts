@@ -1,10 +1,16 @@
 /** @module-tag slow */
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { runs } from '../../../../test/support/runs.js'
+import { createEventBody } from '../../../domain/requests/requests.js'
 import { API_ERROR_CODES } from '../../../http/errors.js'
 import { describeApi } from '../../../http/openapi/openapi.js'
 import { OPERATIONS } from '../../../http/openapi/operations.js'
 import { ASSUMPTIONS, assume } from '../../../service/assumptions.js'
+import { apiFixture, contractWith, EVENT } from '../../support/http-sandbox.js'
 
 /** Each reading of each assumption, by itself. */
 const READINGS = Object.entries(ASSUMPTIONS).flatMap(([name, { choices }]) =>
@@ -20,64 +26,29 @@ const describeWith = (chosen: Readonly<Record<string, string>> = {}): Node =>
 /** One for all, because it compiles the whole schema of OpenAPI. */
 const validator = new Validator()
 
-test('has what linters ask for: a contact, a license, tags, descriptions, ids, and no schema without a use', () => {
-  const document = describeWith()
-  expect(document.info).toMatchObject({ contact: {}, license: {} })
-  const tags = Object.values(document.tags ?? {}).map(({ name }) => name)
-  const operations = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path))
-  for (const operation of operations) {
-    expect(operation.description).toMatch(/^[A-Z].+\.$/)
-    expect(tags).toEqual(expect.arrayContaining(Object.values(operation.tags ?? {})))
-  }
-  const received = Object.values(document.webhooks ?? {}).map(({ post }) => post)
-  const ids = [...operations, ...received].map((operation) => operation?.operationId)
-  expect(ids).toEqual([...new Set(ids)])
-  expect(ids).not.toContain(undefined)
-  const text = JSON.stringify(document)
-  const schemas = Object.keys(document.components?.schemas ?? {})
-  expect(schemas.filter((name) => !text.includes(`"#/components/schemas/${name}"`))).toEqual([])
+test.each(READINGS)('[N29] with %s it is valid OpenAPI 3.1, and lists the assumptions', async (_, chosen) => {
+  const document = describeWith(chosen)
+  const { valid, errors } = await validator.validate(document)
+  expect([valid, errors]).toEqual([true, undefined])
+  const told = Object.entries(document['x-assumptions'] ?? {}).map(([name, { chosen }]) => [name, chosen])
+  expect(Object.fromEntries(told)).toEqual({ ...assume(chosen) })
 })
 
-describe.each(READINGS)('with %s', (_, chosen) => {
-  test('is a valid OpenAPI 3.1 document', async () => {
-    const document = describeWith(chosen)
-    const { valid, errors } = await validator.validate(document)
-    expect(errors).toBeUndefined()
-    expect(valid).toBe(true)
-  })
-
-  test('[N29] lists the assumptions', () => {
-    const told = Object.entries(describeWith(chosen)['x-assumptions'] ?? {}).map(([name, { chosen }]) => [
-      name,
-      chosen,
-    ])
-    expect(Object.fromEntries(told)).toEqual({ ...assume(chosen) })
-  })
-
-  test('refers to nothing that is not there', () => {
-    const document = describeWith(chosen)
-    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
-      ([, path]) => path ?? '',
-    )
-    expect(references.length).toBeGreaterThan(10)
-    for (const reference of references) {
-      const target = reference.split('/').reduce<Node | undefined>((at, name) => at?.[name], document)
-      expect(target, reference).toBeDefined()
-    }
-  })
+test('refers to nothing that is not there', () => {
+  const document = describeWith()
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)]
+  expect(references.length).toBeGreaterThan(10)
+  for (const [, reference = ''] of references) {
+    const target = reference.split('/').reduce<Node | undefined>((at, name) => at?.[name], document)
+    expect(target, reference).toBeDefined()
+  }
 })
 
 /** Section 4 of the specification, row by row. */
 const SPECIFIED = [
-  'post /v2/events',
-  'get /v2/events',
-  'get /v2/events/{id}',
-  'patch /v2/events/{id}',
-  'post /v2/events/{id}/publish',
-  'post /v2/events/{id}/cancel',
-  'post /v2/events/{id}/reschedule',
-  'get /v2/venues',
-  'post /v2/sandbox/orders',
+  ...['post /v2/events', 'get /v2/events', 'get /v2/events/{id}', 'patch /v2/events/{id}'],
+  ...['publish', 'cancel', 'reschedule'].map((action) => `post /v2/events/{id}/${action}`),
+  ...['get /v2/venues', 'post /v2/sandbox/orders'],
 ]
 
 test('[S93] has the endpoints of the specification, and no others', () => {
@@ -97,27 +68,6 @@ test('the query parameters of the lists are those of the specification', () => {
   expect(limit?.schema).toEqual({ type: 'integer', minimum: 1, maximum: 100, default: 25 })
 })
 
-test('the webhooks are the four kinds, signed, with an envelope of three fields', () => {
-  const { webhooks } = describeWith()
-  expect(Object.keys(webhooks ?? {})).toEqual([
-    'order.created',
-    'event.published',
-    'event.cancelled',
-    'event.rescheduled',
-  ])
-  for (const [kind, { post }] of Object.entries(webhooks ?? {})) {
-    expect(Object.values(post?.parameters ?? {})).toMatchObject([
-      { name: 'x-service-signature', in: 'header', required: true },
-    ])
-    const schema = post?.requestBody?.content?.['application/json']?.schema
-    expect(schema).toMatchObject({
-      required: ['type', 'created_at', 'data'],
-      additionalProperties: false,
-      properties: { type: { const: kind } },
-    })
-  }
-})
-
 test('each error has a status that is described, with the codes that it can have', () => {
   const codes = new Set<string>()
   for (const operation of OPERATIONS) {
@@ -132,8 +82,9 @@ test('each error has a status that is described, with the codes that it can have
 })
 
 describe('x-not-shown', () => {
+  const document = describeWith()
   /** Whether a node, or one that it is in, is marked. A path ends at a reference. */
-  const isMarked = (path: string, document = describeWith()): boolean => {
+  const isMarked = (path: string): boolean => {
     let at: Node | undefined = document
     let marked = false
     for (const step of path.split(' ')) {
@@ -145,85 +96,131 @@ describe('x-not-shown', () => {
   }
   const schema = (name: string) => `components schemas ${name}`
   const fieldsOf = (name: string) =>
-    Object.keys(describeWith().components?.schemas?.[name]?.properties ?? {}).map(
-      (field) => [`${schema(name)} properties ${field}`] as const,
+    Object.keys(document.components?.schemas?.[name]?.properties ?? {}).map(
+      (field) => `${schema(name)} properties ${field}`,
     )
-
-  const MARKED: readonly (readonly [string])[] = [
-    [schema('Error')],
-    [schema('Venue')],
-    [schema('TicketTier')],
-    [schema('CreateVenueBody')],
-    [schema('UpdateEventBody')],
-    [schema('RescheduleEventBody')],
-    [schema('EmptyBody')],
-    [`${schema('Event')} properties description_md`],
-    [`${schema('Event')} properties image_url`],
-    [`${schema('CreatedEvent')} properties description_md`],
-    [`${schema('CreateEventBody')} properties image`],
-    [`${schema('OrderResult')} properties order properties event_id`],
-    [`${schema('OrderResult')} properties tickets items properties scan_token`],
-    [`${schema('OrderResult')} properties tickets items properties wallet_pass_url`],
-    ['components headers RequestId'],
-    ['paths /v2/venues get parameters 0'],
-    ['paths /v2/venues get parameters 1'],
-    ['paths /v2/venues get parameters 2'],
-    ...['event.published', 'event.cancelled', 'event.rescheduled'].map(
-      (kind) =>
-        [`webhooks ${kind} post requestBody content application/json schema properties data`] as const,
-    ),
-    ['webhooks order.created post responses default'],
-    ['webhooks order.created post parameters 0 schema'],
-    ...Object.keys(ASSUMPTIONS).map((name) => [`x-assumptions ${name}`] as const),
-  ]
-
-  test.each(MARKED)('[N28] marks %s', (path) => {
-    expect(isMarked(path)).toBe(true)
-  })
-
-  test('[N28] marks every answer: no status is shown', () => {
-    for (const path of Object.values(describeWith().paths ?? {})) {
-      for (const { responses = {} } of Object.values(path)) {
-        for (const response of Object.values(responses)) expect(response['x-not-shown']).toBe(true)
-      }
-    }
-  })
-
   /** Beside the status, the form of the answer itself. */
-  const formOf = (path: string, method: string, status: number, document = describeWith()): Node =>
-    document.paths?.[path]?.[method]?.responses?.[status]?.content?.['application/json'] ?? {}
+  const formOf = (operation: string, status: number): Node | undefined => {
+    const [path = '', method = ''] = operation.split(' ')
+    return document.paths?.[path]?.[method]?.responses?.[status]?.content?.['application/json']
+  }
+  const ORDER = `${schema('OrderResult')} properties`
+  const CREATED = 'webhooks order.created post'
 
-  test.each([
-    ['/v2/events', 'get'],
-    ['/v2/venues', 'get'],
-    ['/v2/events/{id}', 'patch'],
-    ['/v2/events/{id}/publish', 'post'],
-    ['/v2/events/{id}/cancel', 'post'],
-    ['/v2/events/{id}/reschedule', 'post'],
-  ])('[N28] marks what %s answers to %s', (path, method) => {
-    expect(formOf(path, method, 200)).toMatchObject({ 'x-not-shown': true })
+  test('[N28] marks what the specification does not show', () => {
+    const schemas = ['Error', 'Venue', 'TicketTier', 'CreateVenueBody', 'UpdateEventBody']
+    const hidden = [
+      ...[...schemas, 'RescheduleEventBody', 'EmptyBody'].map(schema),
+      `${schema('Event')} properties description_md`,
+      `${schema('Event')} properties image_url`,
+      `${schema('CreatedEvent')} properties description_md`,
+      `${schema('CreateEventBody')} properties image`,
+      `${ORDER} order properties event_id`,
+      `${ORDER} tickets items properties scan_token`,
+      `${ORDER} tickets items properties wallet_pass_url`,
+      'components headers RequestId',
+      ...[0, 1, 2].map((index) => `paths /v2/venues get parameters ${index}`),
+      ...['event.published', 'event.cancelled', 'event.rescheduled'].map(
+        (kind) => `webhooks ${kind} post requestBody content application/json schema properties data`,
+      ),
+      `${CREATED} responses default`,
+      `${CREATED} parameters 0 schema`,
+      ...Object.keys(ASSUMPTIONS).map((name) => `x-assumptions ${name}`),
+    ]
+    expect(hidden.filter((path) => !isMarked(path))).toEqual([])
+    const responses = Object.values(document.paths ?? {}).flatMap((path) =>
+      Object.values(path).flatMap(({ responses = {} }) => Object.values(responses)),
+    )
+    for (const operation of ['/v2/events get', '/v2/venues get', '/v2/events/{id} patch']) {
+      expect(formOf(operation, 200)).toMatchObject({ 'x-not-shown': true })
+    }
+    for (const action of ['publish', 'cancel', 'reschedule']) {
+      expect(formOf(`/v2/events/{id}/${action} post`, 200)).toMatchObject({ 'x-not-shown': true })
+    }
+    // No status is shown.
+    expect(responses.filter((response) => response['x-not-shown'] !== (true as unknown))).toEqual([])
   })
 
-  test.each([
-    ['/v2/events', 'post', 201],
-    ['/v2/events/{id}', 'get', 200],
-    ['/v2/sandbox/orders', 'post', 201],
-  ])('[N28] does not mark what %s answers to %s, which the specification shows', (path, method, status) => {
-    expect(formOf(path, method, status)).toEqual({ schema: { $ref: expect.any(String) } })
-  })
-
-  const SHOWN: readonly (readonly [string])[] = [
-    ...fieldsOf('Event').filter(([path]) => !/(description_md|image_url)$/.test(path)),
-    ...fieldsOf('CreateEventBody').filter(([path]) => !/image$/.test(path)),
-    ...fieldsOf('CreateOrderBody'),
-    [`${schema('OrderResult')} properties order properties total_cents`] as const,
-    [`${schema('OrderResult')} properties tickets items properties tier`] as const,
-    ['webhooks order.created post requestBody content application/json schema properties data'] as const,
-    ['webhooks order.created post parameters 0 name'] as const,
-    ...[0, 1, 2, 3, 4, 5, 6].map((index) => [`paths /v2/events get parameters ${index}`] as const),
-  ]
-
-  test.each(SHOWN)('[N28] does not mark %s, which the specification shows', (path) => {
-    expect(isMarked(path)).toBe(false)
+  test('[N28] marks nothing that it shows', () => {
+    const shown = [
+      ...fieldsOf('Event').filter((path) => !/(description_md|image_url)$/.test(path)),
+      ...fieldsOf('CreateEventBody').filter((path) => !/image$/.test(path)),
+      ...fieldsOf('CreateOrderBody'),
+      `${ORDER} order properties total_cents`,
+      `${ORDER} tickets items properties tier`,
+      `${CREATED} requestBody content application/json schema properties data`,
+      `${CREATED} parameters 0 name`,
+      ...[0, 1, 2, 3, 4, 5, 6].map((index) => `paths /v2/events get parameters ${index}`),
+    ]
+    expect(shown.filter(isMarked)).toEqual([])
+    const forms = [
+      formOf('/v2/events post', 201),
+      formOf('/v2/events/{id} get', 200),
+      formOf('/v2/sandbox/orders post', 201),
+    ]
+    expect(forms).toEqual(Array(3).fill({ schema: { $ref: expect.any(String) } }))
   })
 })
+
+test.each(Object.keys(ASSUMPTIONS.signature.choices))(
+  '[S5] [S39] [S42] [S44] [S79] [S84] [S88] [S91] [S92] what is sent, signed by %s, is what the description says',
+  async (signature) => {
+    const sandbox = apiFixture({ assume: { signature } })
+    sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/hooks' })
+    await sandbox.order({
+      before: (id) => sandbox.act(id, 'reschedule', { doors_at: '2026-12-02T20:00+01:00' }),
+    })
+    const { id } = await sandbox.create()
+    await sandbox.act(id, 'cancel')
+    await sandbox.service.clock.idle()
+
+    const sent = sandbox.sent.map(({ headers, body }) => ({ headers, body: Buffer.from(body).toString() }))
+    const kinds = sent.map(({ body }) => JSON.parse(body).type)
+    expect(kinds.sort()).toEqual(['event.cancelled', 'event.published', 'event.rescheduled', 'order.created'])
+    const { checkWebhook } = contractWith(sandbox.service.assumptions)
+    for (const { headers, body } of sent) checkWebhook(headers, body)
+  },
+)
+
+const [tier] = EVENT.tickets
+
+/** A body with a text in one place. */
+const PLACES: Readonly<Record<string, (text: string) => object>> = {
+  title: (title) => ({ ...EVENT, title }),
+  'name of a tier': (name) => ({ ...EVENT, tickets: [{ ...tier, name }] }),
+  'name of a venue': (name) => ({ ...EVENT, venue_id: undefined, venue: { name } }),
+  description_md: (description_md) => ({ ...EVENT, description_md }),
+}
+
+/** Characters at which a schema and a check may differ: blanks, controls, markup, and one that JavaScript counts twice. */
+const texts = fc.oneof(
+  fc.string({
+    unit: fc.constantFrom(...' \t\n\r\0\u0007\u007f\u0085\u00a0\u2003\u2028\ufeff<a/!?\u{1f600}'),
+    maxLength: 6,
+  }),
+  fc
+    .tuple(fc.constantFrom('a', '\u{1f600}'), fc.constantFrom(100, 101, 200, 201, 5000, 5001))
+    .map(([unit, length]) => unit.repeat(length)),
+)
+
+/** As the document has it, for readers of it in any language. */
+const fits = new Ajv2020({ strict: false, validateFormats: false }).compile(
+  z.toJSONSchema(createEventBody, { io: 'input' }),
+)
+
+test.each(Object.entries(PLACES))(
+  'the schema of a request and its check agree on the %s',
+  (place, bodyWith) => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        const isAccepted = (sent: string): boolean => createEventBody.safeParse(bodyWith(sent)).success
+        const isFitting = (sent: string): boolean => fits(JSON.parse(JSON.stringify(bodyWith(sent))))
+        // A text that fits is accepted; one that is accepted fits without the blanks and line breaks around it.
+        if (isFitting(text)) expect(isAccepted(text)).toBe(true)
+        const bare = place === 'description_md' ? text : text.trim()
+        expect(isFitting(bare)).toBe(isAccepted(bare))
+      }),
+      { numRuns: runs(300), examples: [[' '], ['\u{1f600}'.repeat(200)], ['a\u0000']] },
+    )
+  },
+)

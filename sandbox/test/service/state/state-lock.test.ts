@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs, { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
@@ -102,7 +102,6 @@ describe('the lock of a state file', () => {
     ['a process that ended', ended, 0, false],
     ['a process whose id another one may have now', () => ({ pid: process.ppid }), 31, false],
     ['a process of another PID namespace', contained, 0, true],
-    ['one of another PID namespace with this id', () => ({ namespace: 'other', started: '1' }), 0, true],
     ['a PID namespace that has gone', containedTwin, 31, false],
     ['another machine or container', elsewhere, 0, true],
     ['another machine that has gone', elsewhere, 31, false],
@@ -121,21 +120,6 @@ describe('the lock of a state file', () => {
       expect(readdirSync(folder)).toEqual([])
     }
   })
-
-  test.runIf(IS_LINUX && spawnSync('unshare', ['-p', '-f', 'true']).status === 0)(
-    'of a sandbox in another container with the same host name is kept',
-    async () => {
-      const { outputFiles } = await build({ ...BUNDLE, stdin: { ...BUNDLE.stdin, contents: HOLDER } })
-      const code = outputFiles[0]?.text ?? ''
-      const inside = ['-p', '-f', '--kill-child', '--mount-proc', process.execPath, '-e', code, stateFile]
-      const holder = spawn('unshare', inside, { stdio: ['pipe', 'pipe', 'inherit'] })
-      onTestFinished(() => void holder.kill('SIGKILL'))
-      await once(holder.stdout, 'data')
-      expect(() => lockState(stateFile)).toThrow(
-        `process 1 on ${hostname()}): stop that one first, or name another file. If that one was killed, try again in 30 seconds.`,
-      )
-    },
-  )
 
   test('is not removed by one that lost it', () => {
     const lost = lockState(stateFile)
@@ -161,7 +145,8 @@ describe('the lock of a state file', () => {
   })
 
   test('of a holder that is gone is taken over by one of those that race for it', async () => {
-    const code = await build({ ...BUNDLE, stdin: { ...BUNDLE.stdin, contents: CONTENDER } })
+    const stdin = { contents: CONTENDER, resolveDir: ROOT, loader: 'ts' } as const
+    const code = await build({ stdin, bundle: true, write: false, platform: 'node' })
     const gate = new Int32Array(new SharedArrayBuffer(8))
     const contenders = Array.from({ length: 4 }, () => {
       const workerData = { stateFile, gate, rounds: ROUNDS }
@@ -183,21 +168,6 @@ describe('the lock of a state file', () => {
     }
   })
 })
-
-const BUNDLE = {
-  stdin: { contents: '', resolveDir: ROOT, loader: 'ts' },
-  bundle: true,
-  write: false,
-  platform: 'node',
-} as const
-
-/** Takes the lock, says so, and runs on. */
-const HOLDER = `
-  import { lockState } from './sandbox/service/state/state-lock.js'
-  lockState(process.argv[1])
-  console.log('held')
-  process.stdin.resume()
-`
 
 const ROUNDS = 200
 

@@ -5,9 +5,7 @@ import { SECRET } from '../../../../../test/support/deliveries.js'
 import { freePort } from '../../../../../test/support/free-port.js'
 import { inMemory, legacyReceiver } from '../../../../../test/support/legacy-receiver.js'
 import { byHand, LAST_TIME_WINS } from '../../../support/checked-receivers.js'
-import { run, type Surroundings } from '../../../support/cli.js'
-import { receiver } from '../../../support/cli-receiver.js'
-import { listening } from '../../../support/cli-server.js'
+import { listening, receiver, run, type Surroundings } from '../../../support/cli.js'
 
 const SILENT = { onUnhandled: () => {}, onError: () => {} }
 const good = () =>

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { verifySignature } from 'tix-webhooks'
 import { signedBody } from 'tix-webhooks/testing'
 import { expect, test } from 'vitest'
-import { run, type Surroundings } from '../../../support/cli.js'
-import { emptyFolder } from '../../../support/cli-sandbox.js'
+import { emptyFolder, run, type Surroundings } from '../../../support/cli.js'
 
 const secret = 'whsec_sign'
 const bytes = Uint8Array.from([0xef, 0xbb, 0xbf, 0xff, 0x0a])

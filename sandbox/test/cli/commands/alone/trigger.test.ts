@@ -6,10 +6,7 @@ import { tixWebhooks } from 'tix-webhooks/node'
 import { sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../../../../../test/support/free-port.js'
-import { run } from '../../../support/cli.js'
-import { receiver } from '../../../support/cli-receiver.js'
-import { emptyFolder, sandbox } from '../../../support/cli-sandbox.js'
-import { listening } from '../../../support/cli-server.js'
+import { emptyFolder, listening, receiver, run, sandbox } from '../../../support/cli.js'
 
 const secret = 'whsec_trigger'
 

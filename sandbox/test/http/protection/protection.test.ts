@@ -1,7 +1,130 @@
 /** @module-tag slow */
-import { expect, test } from 'vitest'
-import { apiFixture } from '../../support/api-fixture.js'
-import { type HttpSandbox, httpSandbox, LIVE_KEY, told } from '../../support/http-sandbox.js'
+import { describe, expect, test } from 'vitest'
+import { createAuthenticator } from '../../../http/protection/authentication.js'
+import { createGuard } from '../../../http/protection/guard.js'
+import { RequestLog } from '../../../http/request-log.js'
+import type { RequestRecord } from '../../../service/request-record.js'
+import {
+  apiFixture,
+  BASE_URL,
+  type HttpSandbox,
+  httpSandbox,
+  LIVE_KEY,
+  told,
+} from '../../support/http-sandbox.js'
+
+const KEY = 'sk_test_a1b2c3d4'
+
+const authenticate = (authorization: string | null) => () =>
+  createAuthenticator({}).authenticate(authorization)
+const challenged = (code: string) =>
+  expect.objectContaining({ code, headers: { 'www-authenticate': 'Bearer' } })
+
+test.each([
+  ['bearer sk_test_a1b2c3d4', 'test', 'c3d4'],
+  ['BEARER sk_live_w6x7y8z9', 'live', 'y8z9'],
+  ['bearer   sk_live_w6x7y8z9 ', 'live', 'y8z9'],
+  ['bearer sk_live_~', 'live', '~'],
+])('[S80] [S81] [S82] [N1] [N3] [N8] takes %j', (authorization, mode, keyEnd) => {
+  expect(authenticate(authorization)()).toEqual({ mode, keyEnd })
+})
+
+test.each([null, '', 'Bearer ', 'basic c2tfdGVzdF9h', KEY, `token ${KEY}`, `bearer:${KEY}`])(
+  '[S48] [N2] finds no key in %j',
+  (authorization) => expect(authenticate(authorization)).toThrow(challenged('api_key_missing')),
+)
+
+test.each(['sk_test_', 'sk_tset_a1', 'SK_TEST_a1', 'sk_test_a1 b2', 'sk_test_\u0000', `x${KEY}`])(
+  '[N3] refuses the key %j',
+  (key) => expect(authenticate(`bearer ${key}`)).toThrow(challenged('api_key_invalid')),
+)
+
+test('[N7] [N8] warns once of each live key, and shows only its end', () => {
+  const warnings: string[] = []
+  const { authenticate } = createAuthenticator({ onWarning: (warning) => warnings.push(warning) })
+  for (const key of ['sk_live_first1111', 'sk_test_a1b2c3d4', 'sk_live_first1111', 'sk_live_other1111']) {
+    authenticate(`bearer ${key}`)
+  }
+  expect(warnings).toEqual([
+    expect.stringMatching(/ends in 1111.*is this key meant to be here/),
+    expect.stringMatching(/ends in 1111/),
+  ])
+  expect(warnings.join()).not.toMatch(/first|other/)
+})
+
+const guardAt = (url: string, allowHosts?: string[]) => createGuard({ url: () => url, allowHosts })
+const asking = (
+  host: string | null,
+  headers: Record<string, string> = {},
+  url = 'http://127.0.0.1:4010/v2',
+) => new Request(url, { headers: { ...(host !== null && { host }), ...headers } })
+const refused = expect.objectContaining({ code: 'host_refused' })
+const foreign = expect.objectContaining({ code: 'origin_refused' })
+
+describe('the host', () => {
+  const guard = guardAt(BASE_URL, ['sandbox.test', 'ci.internal:9000'])
+
+  test.each([
+    null,
+    '127.0.0.1:4010',
+    'localhost:4010',
+    '[::1]:4010',
+    '127.9.9.9:4010',
+    'hooks.localhost:4010',
+    'sandbox.test',
+    'ci.internal:9000',
+  ])('[N138] may be %j', (host) => {
+    expect(() => guard.checkHost(asking(host))).not.toThrow()
+  })
+
+  test.each([
+    'evil.example:4010',
+    'localhost',
+    'localhost:4011',
+    '127.0.0.1.evil.example:4010',
+    '.localhost:4010',
+    '10.0.0.1:4010',
+    '[::2]:4010',
+    'ci.internal',
+    'localhost:4010@evil.example',
+    ' ',
+    '',
+  ])('[N138] must not be %j', (host) => {
+    expect(() => guard.checkHost(asking(host))).toThrow(refused)
+  })
+
+  test('[N138] is checked in the address too, which a proxy would follow', () => {
+    expect(() => guard.checkHost(asking('127.0.0.1:4010', {}, 'http://evil.example/v2'))).toThrow(refused)
+  })
+
+  test('of a request in this process is that of its address', () => {
+    const inProcess = guardAt('http://sandbox.localhost')
+    expect(() => inProcess.checkHost(new Request('http://sandbox.localhost/v2'))).not.toThrow()
+    expect(() => inProcess.checkHost(new Request('http://localhost/v2'))).not.toThrow()
+    expect(() => inProcess.checkHost(new Request('http://evil.example/v2'))).toThrow(refused)
+  })
+})
+
+describe('the origin', () => {
+  const guard = guardAt(BASE_URL)
+
+  test.each([undefined, BASE_URL])('[N139] may be %j', (origin) => {
+    const headers = origin === undefined ? {} : { origin }
+    expect(() => guard.checkOrigin(asking('127.0.0.1:4010', headers))).not.toThrow()
+    expect(() => guard.checkOrigin(asking(null, headers))).not.toThrow()
+  })
+
+  test.each([
+    'http://evil.example',
+    'null',
+    '',
+    'http://127.0.0.1:3000',
+    'http://localhost:4010',
+    'nonsense',
+  ])('[N139] must not be %j', (origin) => {
+    expect(() => guard.checkOrigin(asking('127.0.0.1:4010', { origin }))).toThrow(foreign)
+  })
+})
 
 /** Every route that is served, in or beside the API. */
 function routes(isApi: boolean): (readonly [method: string, path: string])[] {
@@ -62,7 +185,7 @@ test('[N8] the log keeps the end of a key, and of a key that is refused nothing'
   await sandbox.call('GET', '/v2/venues', { key: 'sk_live_notlisted0002' })
   await sandbox.call('GET', '/v2/venues?api_key=sk_test_listed0001', { key: null })
   const { text } = await sandbox.call('GET', '/_sandbox/requests')
-  expect(JSON.parse(text).data).toEqual([
+  expect(JSON.parse(text).data).toMatchObject([
     {
       id: expect.stringMatching(/^req_/),
       at: '2026-11-20T11:24:00.000Z',
@@ -72,10 +195,9 @@ test('[N8] the log keeps the end of a key, and of a key that is refused nothing'
       key_end: null,
       status: 401,
       error_code: 'api_key_missing',
-      error_message: 'There is no API key. Send the header "authorization: bearer sk_test_…".',
     },
-    expect.objectContaining({ mode: null, key_end: null, error_code: 'api_key_invalid' }),
-    expect.objectContaining({ mode: 'test', key_end: '0001', status: 200 }),
+    { mode: null, key_end: null, error_code: 'api_key_invalid' },
+    { mode: 'test', key_end: '0001', status: 200 },
   ])
   expect(text).not.toMatch(/listed/)
 })
@@ -139,4 +261,34 @@ test('[N138] a name that is allowed is taken, and its own pages are', async () =
   expect((await sandbox.call('POST', '/_sandbox/clock', { headers, body: { freeze: true } })).status).toBe(
     200,
   )
+})
+
+const record = (path: string, errorMessage = ''): RequestRecord => ({
+  id: 'req_1',
+  at: '2026-11-20T11:24:00.000Z',
+  method: 'GET',
+  path,
+  mode: 'test',
+  keyEnd: 'c3d4',
+  status: 200,
+  errorMessage,
+})
+
+test('the log of requests has the newest first, and no more than 500', () => {
+  const log = new RequestLog()
+  for (let index = 0; index < 2345; index++) log.add(record(`/v2/${index}`))
+  const paths = log.latest(10_000).map(({ path }) => path)
+  expect([paths.length, paths.at(0), paths.at(-1)]).toEqual([500, '/v2/2344', '/v2/1845'])
+})
+
+test('[N8] it keeps no key that stands in an address or a message, and no endless one', () => {
+  const log = new RequestLog()
+  log.add(
+    record('/v2/events?api_key=sk_live_abcdefgh&key=SK_test_zyx#sk_test_q', 'No key is "sk_test_.a\\"b".'),
+  )
+  log.add(record(`/v2/${'x'.repeat(5000)}`, 'y'.repeat(5000)))
+  const [endless, withKeys] = log.latest(2)
+  expect([endless?.path.length, endless?.errorMessage?.length]).toEqual([500, 500])
+  expect(withKeys?.path).toBe('/v2/events?api_key=sk_live_…&key=sk_test_…#sk_test_…')
+  expect(withKeys?.errorMessage).toBe('No key is "sk_test_…".')
 })
