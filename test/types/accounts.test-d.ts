@@ -1,6 +1,4 @@
-import { eq } from 'drizzle-orm'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
-import { pgTable, text } from 'drizzle-orm/pg-core'
 import type { Request as ExpressRequest } from 'express'
 import type { FastifyRequest } from 'fastify'
 import type { Context } from 'hono'
@@ -127,29 +125,6 @@ describe('an account function may return', () => {
       account: (request): Either | undefined =>
         request.url === '' ? undefined : { id: 'a', secret: 's', plan: 'p' },
       on: { 'event.*': (_event, { account }) => expectTypeOf(account).toEqualTypeOf<Either>() },
-    })
-  })
-
-  test('a row of Drizzle, of Kysely, or of pg', () => {
-    const ofDrizzle = pgTable('shops', {
-      id: text('id').primaryKey(),
-      secret: text('secret').array().notNull(),
-      mail: text('mail'),
-    })
-    forExpress({
-      account: async (request: OfExpress) =>
-        (await drizzled.select().from(ofDrizzle).where(eq(ofDrizzle.id, request.params.account)))[0],
-      on: { 'event.*': (_, { account }) => expectTypeOf(account.mail).toEqualTypeOf<string | null>() },
-    })
-    forExpress({
-      account: (request: OfExpress) =>
-        kysely.selectFrom('shops').selectAll().where('id', '=', request.params.account).executeTakeFirst(),
-      on: { 'event.*': (_, { account }) => expectTypeOf(account.mail).toEqualTypeOf<string | null>() },
-    })
-    forExpress({
-      account: async (request: OfExpress) =>
-        (await pool.query<Shop>('SELECT * FROM shops WHERE id = $1', [request.params.account])).rows[0],
-      on: { 'event.*': (_event, { account }) => expectTypeOf(account).toEqualTypeOf<Shop>() },
     })
   })
 

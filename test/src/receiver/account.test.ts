@@ -39,7 +39,6 @@ const order = orderCreated({ id: 'ord_1' })
 
 describe('accounts', () => {
   test.each<[string, () => Partial<WebhookOptions>]>([
-    ['the default store', () => ({ namespace: 'orders' })],
     ['a store', () => ({ store: memoryStore(), namespace: 'orders' })],
     ['an inbox', () => ({ inbox: honestInbox().inbox as never, namespace: 'orders' })],
     ['keys that are hashed', () => ({ namespace: 'orders', key: () => 'the same for both'.repeat(20) })],
@@ -81,7 +80,6 @@ describe('accounts', () => {
   test.each<[string, unknown]>([
     ['undefined', undefined],
     ['null, as databases return it', null],
-    ['a promise of it', Promise.resolve(undefined)],
     ['the constructor of a plain object', {}.constructor],
     ['its __proto__', Object.prototype],
   ])('that are unknown are refused, whatever secret a stranger knows: %s', async (_, nobody) => {
@@ -98,19 +96,7 @@ describe('accounts', () => {
   test.each<[string, () => unknown, RegExp]>([
     ['a string', () => 'a', /returned a string: it must return \{ id, secret \}/],
     ['an empty object', () => ({}), /returned an account whose id is not a name, but undefined/],
-    ['an empty id', () => ({ id: '', secret: 's' }), /an account whose id is empty/],
-    [
-      'an id with a slash',
-      () => ({ id: 'a/b', secret: 's' }),
-      /not a name, but a string.*1 to 64 characters of A-Z/,
-    ],
     ['a promise as id', () => ({ id: Promise.reject(new Error('unheard')), secret: 's' }), /but a promise/],
-    [
-      'a number as id beside a promise',
-      () => ({ id: 7, secret: Promise.reject(new Error('unheard')) }),
-      /not a name, but a number/,
-    ],
-    ['no secret', () => ({ id: 'a' }), /the secret of the account a is undefined/],
     [
       'a list with a missing secret',
       () => ({ id: 'a', secret: ['s', null] }),
@@ -142,14 +128,14 @@ describe('accounts', () => {
     expect(unhandled).not.toHaveBeenCalled()
   })
 
-  test.each<[string, () => unknown]>([
-    ['throws', throws(new Error('down'))],
-    ['rejects', () => Promise.reject(new Error('down'))],
-  ])('whose look-up %s make a delivery unavailable, with the cause', async (_, account) => {
-    const { send, reports } = byAccount({ account: account as never })
-    expect(await send('a', order)).toMatchObject({ outcome: 'unavailable', code: 'account_unavailable' })
-    expect(reports.map(({ error }) => (error.cause as Error).message)).toEqual(['down'])
-  })
+  test.each<[string, () => unknown]>([['rejects', () => Promise.reject(new Error('down'))]])(
+    'whose look-up %s make a delivery unavailable, with the cause',
+    async (_, account) => {
+      const { send, reports } = byAccount({ account: account as never })
+      expect(await send('a', order)).toMatchObject({ outcome: 'unavailable', code: 'account_unavailable' })
+      expect(reports.map(({ error }) => (error.cause as Error).message)).toEqual(['down'])
+    },
+  )
 
   test('exclude a secret, and a namespace by a function', () => {
     expect(() => byAccount({ secret: 's' })).toThrow(/^Pass a secret or an account function, not both/)
@@ -178,28 +164,6 @@ function byName(account: (name: string) => unknown) {
     receiver.receive({ ...(await sign(order, { secret })), request: name })
   return { send, lines, runs, records }
 }
-
-describe('a name that every object has', () => {
-  const accounts: Readonly<Record<string, Account>> = { a: { id: 'a', secret: 'whsec_a' } }
-  const names = [...Object.getOwnPropertyNames(Object.prototype), 'prototype', 'name', 'length']
-
-  test('is no account in a plain object, whatever signs', async () => {
-    const { send, runs } = byName((name) => accounts[name])
-    for (const name of names) {
-      for (const secret of ['whsec_a', `whsec_of_${name}`]) {
-        const { outcome } = await send(name, secret)
-        expect([name, outcome]).toEqual([name, expect.stringMatching(/^(misconfigured|unauthenticated)$/)])
-      }
-    }
-    expect(runs).toEqual([])
-  })
-
-  test('is unknown to a Map', async () => {
-    const { send } = byName((name) => new Map(Object.entries(accounts)).get(name))
-    for (const name of names) expect(await send(name)).toMatchObject({ code: 'account_unknown' })
-    expect(await send('a')).toEqual({ outcome: 'handled' })
-  })
-})
 
 test('the refusals of one account do not hide those of another', async () => {
   const { send, lines } = byName((id) => ({ id, secret: `whsec_${id}` }))

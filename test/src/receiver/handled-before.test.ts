@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   Discard,
   type HandledBeforeContext,
@@ -9,7 +8,7 @@ import {
 import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET } from '../../support/deliveries.js'
 import { honestInbox } from '../../support/honest-inbox.js'
-import { deferred, never, throws } from '../../support/promises.js'
+import { deferred, throws } from '../../support/promises.js'
 import { receiving, storeWith } from '../../support/receiving.js'
 import { advance, useVirtualTime } from '../../support/virtual-time.js'
 
@@ -50,7 +49,6 @@ describe.each(STORES)('an event that was handled before, with %s', (_, options) 
 
   test.each<[string, string, string, () => unknown]>([
     ['rejects', 'unavailable', 'handled_before_unavailable', () => Promise.reject(new Error('down'))],
-    ['returns nothing', 'misconfigured', 'misconfigured', () => undefined],
     ['returns the rows that it found', 'misconfigured', 'misconfigured', async () => []],
     [
       'misuses keyIn',
@@ -128,12 +126,6 @@ test('the function gets the event, its key, and the delivery', async () => {
   })
 })
 
-test('an event without a key is not asked about: it runs each time', async () => {
-  const { send, handler } = asking(never, { key: () => null })
-  expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
-  expect(handler).toHaveBeenCalledOnce()
-})
-
 describe('keyIn', () => {
   async function keysOf(
     ask: (keyIn: HandledBeforeContext['keyIn']) => string[],
@@ -169,14 +161,5 @@ describe('keyIn', () => {
       'old/order.created/ord_1',
       'old/acme/order.created/ord_1',
     ])
-  })
-
-  test('is made by the key function of the receiver, and hashed like the key itself', async () => {
-    const long = 'x'.repeat(240)
-    const [key] = await keysOf((keyIn) => [keyIn('n'.repeat(60))], { key: () => long })
-    const digest = createHash('sha256')
-      .update(JSON.stringify(['order.created', long]))
-      .digest('hex')
-    expect(key).toBe(`${'n'.repeat(60)}/${digest}`)
   })
 })

@@ -37,7 +37,6 @@ describe('the most specific handler runs', () => {
     [['event.*'], 'event.published', 'event.*'],
     [['event.published', 'event.*'], 'event.published', 'event.published'],
     [['event.published', 'event.*'], 'event.cancelled', 'event.*'],
-    [['order.*'], 'order.created', 'order.*'],
     [['order.*'], 'event.published', undefined],
   ])('of %j, for %s: %s', (keys, kind, expected) => {
     expect(found(keys, kind)).toBe(expected)
@@ -48,7 +47,6 @@ describe('the most specific handler runs', () => {
     [['event.*', 'event.venue.*', 'event.venue.changed'], 'event.venue.changed', 'event.venue.changed'],
     [['event.*', 'event.venue.*'], 'event.venue.changed', 'event.venue.*'],
     [['event.*', 'event.venue.*', 'event.venue.door.*'], 'event.venue.door.moved', 'event.venue.door.*'],
-    [['event.*', 'event.venue.*'], 'event.venue.door.moved', 'event.venue.*'],
     [['event.venue.*'], 'event.published', undefined],
     [['order.*'], 'order.refunded', 'order.*'],
     [['heartbeat'], 'heartbeat', 'heartbeat'],
@@ -97,11 +95,6 @@ test.each([
   expect(make).toThrow(/for all others there is onUnhandled/)
 })
 
-test('there is no "*": there is onUnhandled', () => {
-  const make = () => handlerLookup({ '*': handler('*') }, undefined, schemas)
-  expect(make).toThrow(/^There is no on\["\*"\]: use onUnhandled for the kinds that have no handler\./)
-})
-
 test('a handler, or a schema, that is undefined counts as absent', () => {
   const onGroup = handler('order.*')
   const lookup = handlerLookup({ 'order.created': undefined, 'order.*': onGroup }, undefined, {
@@ -116,18 +109,10 @@ test('a handler, or a schema, that is undefined counts as absent', () => {
 test.each<[unknown, string]>([
   [{ 'event.*': null }, 'on["event.*"] must be a function (event, ctx) => …, not null.'],
   [{ 'event.*': [() => {}] }, 'on["event.*"] must be a function (event, ctx) => …, not an array.'],
-  [{ 'event.*': function* () {} }, 'on["event.*"] must not be a generator function'],
   [{ 'event.*': async function* () {} }, 'on["event.*"] must not be a generator function'],
   [undefined, 'on must be a plain object of handlers by kind, such as'],
-  [new Map([['order.created', handler('x')]]), 'on must be a plain object of handlers by kind, such as'],
 ])('anything but handlers is a TypeError that names it: %o', (on, message) => {
   const make = () => handlerLookup(on as object, undefined, {})
   expect(make).toThrow(TypeError)
   expect(make).toThrow(message)
-})
-
-test('onUnhandled must be a function too', () => {
-  expect(() => handlerLookup({}, 'handler' as never, {})).toThrow(
-    'onUnhandled must be a function (event, ctx) => …, not a string.',
-  )
 })

@@ -34,17 +34,9 @@ test.each(ANSWERS)('%o is answered with its own status, headers and name', (outc
 test.each([
   [undefined, 'close'],
   [1, 'close'],
-  [2, undefined],
   [3, undefined],
 ])('over HTTP/%s the header connection is %s', (httpVersionMajor, expected) => {
   expect(answerTo({ outcome: 'incomplete' }, { httpVersionMajor }).headers.connection).toBe(expected)
-})
-
-test('an answer holds nothing of the error', () => {
-  const error = new Error('secret and payload')
-  expect(JSON.stringify(answerTo({ outcome: 'failed', code: 'handler_failed', error }))).not.toContain(
-    'secret',
-  )
 })
 
 test.each([

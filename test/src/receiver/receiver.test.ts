@@ -1,4 +1,4 @@
-import { Discard, memoryStore, RetryLater } from 'tix-webhooks'
+import { memoryStore, RetryLater } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../support/deliveries.js'
 import { deferred, throws, turns } from '../../support/promises.js'
@@ -125,57 +125,14 @@ describe('the order of the steps', () => {
   })
 })
 
-test('onUnhandled gets what `on` does not name, once', async () => {
-  const kinds: string[] = []
-  const { send } = receiving({
-    on: { 'order.created': () => {} },
-    onUnhandled: (event) => kinds.push(event.type),
-  })
-  await send(orderCreated())
-  await send(lifecycleEvent('event.published'))
-  await send(lifecycleEvent('event.archived'))
-  await send(lifecycleEvent('event.archived'))
-  expect(kinds).toEqual(['event.published', 'event.archived'])
-})
-
-test.each([
-  ['Discard', new Discard('from the wrong place')],
-  ['RetryLater', new RetryLater({ afterSeconds: 90 })],
-])('a %s that a schema throws is a fault of the schema, not a wish', async (_, wish) => {
-  const schema = schemaOf(throws(wish))
-  const { send } = receiving({
-    schemas: { 'order.created': schema },
-    on: { 'order.created': () => {} },
-  } as object)
-  expect(await send(orderCreated())).toMatchObject({ outcome: 'misconfigured' })
-})
-
-test('the handler gets everything known about the delivery', async () => {
-  const now = 1_747_490_531_500
-  const seen: unknown[] = []
-  const { receiver } = receiving({
-    now: () => now,
-    namespace: 'shop',
-    secret: ['whsec_new', SECRET],
-    on: { 'order.created': (event, ctx) => seen.push({ event, ctx, aborted: ctx.signal.aborted }) },
-  })
-  const order = orderCreated({ id: 'ord_9' })
-  const { header, body } = await sign(order, { timestamp: 1_747_490_500 })
-  const request = { url: '/hooks' }
-  await receiver.receive({ header, body, request })
-  expect(seen).toMatchObject([
-    {
-      event: order,
-      ctx: {
-        request,
-        key: 'shop/order.created/ord_9',
-        attempt: 1,
-        deduplicated: true,
-        signedAt: new Date(1_747_490_500_000),
-        secretIndex: 1,
-        rawBody: body,
-      },
-      aborted: false,
-    },
-  ])
-})
+test.each([['RetryLater', new RetryLater({ afterSeconds: 90 })]])(
+  'a %s that a schema throws is a fault of the schema, not a wish',
+  async (_, wish) => {
+    const schema = schemaOf(throws(wish))
+    const { send } = receiving({
+      schemas: { 'order.created': schema },
+      on: { 'order.created': () => {} },
+    } as object)
+    expect(await send(orderCreated())).toMatchObject({ outcome: 'misconfigured' })
+  },
+)

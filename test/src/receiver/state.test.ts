@@ -87,7 +87,6 @@ describe('onDelivery', () => {
 
 test.each([
   ['throws', throws(new Error('the listener'))],
-  ['rejects', () => Promise.reject(new Error('the listener'))],
   ['never settles', () => never()],
 ])('a listener that %s changes nothing', async (_, listener) => {
   const { send } = receiving({
