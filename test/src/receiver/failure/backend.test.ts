@@ -1,4 +1,4 @@
-import { type Failures, memoryFailures, type WebhookOptions } from 'tix-webhooks'
+import { memoryFailures, type WebhookOptions } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { orderCreated } from '../../../support/deliveries.js'
 import { failing as failingWith, ORDER, slowFailures } from '../../../support/failing-receiver.js'
@@ -16,7 +16,7 @@ describe('a backend of failures that fails', () => {
   ]
 
   test.each(broken)('changes no answer, and is reported, if it %s', async (_, fail) => {
-    const failures = spied({ keep: fail, get: fail, delete: fail })
+    const failures = { ...memoryFailures(), keep: fail, get: fail, delete: fail }
     const { handler, send, reports } = failing({ failures })
     const first = send(ORDER)
     await advance(15)
@@ -120,17 +120,3 @@ test('a backend that is slow, as in a flood, keeps the failure after the answer,
   expect(await failures.count()).toBe(1)
   expect(reports.map(({ error }) => error.message)).toEqual(['the printer is out of paper'])
 })
-
-/** Failures whose calls are recorded. */
-function spied(methods: Partial<Failures> = {}, calls: string[] = []) {
-  const base: Failures = { ...memoryFailures(), ...methods }
-  const names = ['keep', 'get', 'delete', 'list', 'groups', 'count'] as const
-  const recorded = names.map((name) => [
-    name,
-    (...args: never[]) => {
-      calls.push(name)
-      return (base[name] as (...all: never[]) => unknown)(...args)
-    },
-  ])
-  return { ...(Object.fromEntries(recorded) as Failures), calls: () => calls }
-}

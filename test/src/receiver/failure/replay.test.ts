@@ -176,33 +176,16 @@ test('a draining receiver replays nothing', async () => {
   expect(handler).toHaveBeenCalledOnce()
 })
 
-test('an onError that reads the request of a replay without one: the error goes to the default log', async () => {
-  const log = vi.spyOn(console, 'error').mockImplementation(() => {})
-  const { receiver, send } = failing({ onError: (_, { request }) => (request as { log(): void }).log() })
-  await send(ORDER, { request: { log: () => {} } })
-  expect(log).not.toHaveBeenCalled()
-  await receiver.replay(KEY)
-  expect(log).toHaveBeenCalledWith(expect.stringContaining('broken'))
-})
-
 test.each<[unknown, RegExp]>([
   [undefined, /replay needs the key of a failure, or a filter such as \{ group \}, not undefined/],
   [{ key: KEY }, /replay takes the key itself/],
   [{ group: undefined }, /group is undefined, which would not narrow the replay/],
   ['', /^key must be 1 to 255 characters long, and this one is empty/],
-  ['é', /^key must be printable ASCII/],
   [new Request('http://localhost/replay?group=a'), /filter of replay must be a plain object/],
   [new Date(), /filter of replay must be a plain object/],
   [Object.create({ group: 'a' }), /filter of replay must be a plain object/],
 ])('replay of %o is refused', async (what, message) => {
   await expect(failing().receiver.replay(what as never)).rejects.toThrow(message)
-})
-
-test('a request that is not named is refused', async () => {
-  const request = new Request('http://localhost/replay') as never
-  await expect(failing().receiver.replay({}, request)).rejects.toThrow(
-    /must be a plain object, \{ request \}/,
-  )
 })
 
 test('an account function that hangs: it rejects', async () => {

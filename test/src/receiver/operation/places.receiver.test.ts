@@ -110,21 +110,6 @@ describe('a delivery that finds no place', () => {
     expect([(await sent).outcome, whenOver.isResolved]).toEqual(['handled', true])
     expect(kept).toHaveLength(1)
   })
-
-  test('is served though a drain has closed meanwhile, which waits for it', async () => {
-    const { send, leave, receiver, records } = await fullHouse()
-    const waiting = send(orderCreated())
-    await advance(0)
-    const drained = watch(receiver.drain())
-    expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable', code: 'draining' })
-    await advance(1)
-    expect(drained.isResolved).toBe(false)
-    await leave()
-    expect(await waiting).toEqual({ outcome: 'handled' })
-    await advance(0)
-    expect(drained.isResolved).toBe(true)
-    expect(records).toHaveLength(3)
-  })
 })
 
 test('endpoints that share a pool take turns, though they have no accounts', async () => {
@@ -152,27 +137,14 @@ test('endpoints that share a pool take turns, though they have no accounts', asy
 
 describe('while all places are taken', () => {
   test.each<[string, object | string, Partial<Delivery>]>([
-    ['unhandled', lifecycleEvent('event.published'), {}],
     ['unprocessable', 'not json', {}],
     ['unprocessable', lifecycleEvent('order.created', { order: 1 }), {}],
-    ['unauthenticated', orderCreated(), { header: `t=${Math.floor(Date.now() / 1000)},v1=ab` }],
-    ['incomplete', orderCreated(), { body: () => Promise.reject(new Error('aborted')) }],
-    ['method_not_allowed', orderCreated(), { method: 'GET' }],
   ])('a delivery that is %s does not wait for one', async (outcome, payload, delivery) => {
     const { send, leave } = await fullHouse()
     const sent = watch(send(payload, delivery).then((end) => expect(end.outcome).toBe(outcome)))
     await advance(0)
     expect(sent.isResolved).toBe(true)
     await leave()
-  })
-
-  test('a duplicate waits: only the claim tells', async () => {
-    const { send, leave } = await fullHouse()
-    const sent = watch(send(orderCreated({ id: 'running' })))
-    await advance(0)
-    expect(sent.isResolved).toBe(false)
-    await leave()
-    expect(sent.isResolved).toBe(true)
   })
 })
 
@@ -196,7 +168,6 @@ describe('the log of refused deliveries', () => {
       1,
     ],
     ['with an onDelivery of the user', { onDelivery: () => {} }, 0],
-    ['also if there is an onError', { onDelivery: undefined, onError: undefined }, 1],
   ])('%s: of %o %i line', async (_, options, lines) => {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     const house = await fullHouse(options)

@@ -42,12 +42,6 @@ function placesFor(limits: { runs?: number; perAccount?: number }) {
   }
 }
 
-test('a free place is taken at once, without a promise', () => {
-  const { arrive } = placesFor({ runs: 2 })
-  expect(arrive('first')).not.toBeInstanceOf(Promise)
-  expect(arrive('second')).not.toBeInstanceOf(Promise)
-})
-
 describe('who finds no place free', () => {
   test('does not wait if that time has passed, but takes a place that is free', async () => {
     const places = new Places({ runs: 1, perAccount: Number.POSITIVE_INFINITY })
