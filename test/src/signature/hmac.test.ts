@@ -59,15 +59,6 @@ describe.each<[string, HmacEngine]>([
   const ascii = fc.string({ unit: 'binary-ascii', maxLength: 130 })
   const copy = (text: string): string => Buffer.from(text).toString()
 
-  test('holds for the same text, and for no other', () => {
-    fc.assert(
-      fc.property(ascii, ascii, (a, b) => {
-        expect(equal(a, copy(a))).toBe(true)
-        expect(equal(a, b)).toBe(a === b)
-      }),
-    )
-  })
-
   test('fails for one character anywhere, whatever was compared before', () => {
     fc.assert(
       fc.property(
@@ -128,7 +119,6 @@ describe('the engine is chosen at the first call', () => {
   test.each<[string, object | undefined]>([
     ['there is no process', undefined],
     ['process has no getBuiltinModule, as before Node 20.16', {}],
-    ['getBuiltinModule knows no node:crypto', { getBuiltinModule: () => undefined }],
     ['getBuiltinModule only throws', { getBuiltinModule: throws(new Error('not supported here')) }],
   ])('as Web Crypto where %s', async (_, other) => {
     vi.resetModules()

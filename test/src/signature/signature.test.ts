@@ -9,7 +9,7 @@ import {
 } from 'tix-webhooks'
 import { secrets, signatureOptions } from 'tix-webhooks/testing/fast-check'
 import { describe, expect, test } from 'vitest'
-import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
+import { SECRET, sign } from '../../support/deliveries.js'
 import { packageWithEngine } from '../../support/engines.js'
 import {
   bodies,
@@ -125,15 +125,6 @@ describe('what was changed is refused', () => {
     )
   })
 
-  test.each<[string, SignatureOptions, SignatureOptions]>([
-    ['the hash', { algorithm: 'SHA-512' }, { algorithm: 'SHA-256' }],
-    ['the encoding', { encoding: 'base64' }, { encoding: 'hex' }],
-    ['the signed content', { signedContent: 'concat' }, { signedContent: 'dot' }],
-  ])('a sender and a receiver that differ in %s', async (_, sender, receiver) => {
-    const { header, body } = await sign(orderCreated(), { signature: sender, timestamp: AT })
-    await expectMismatch(body, header, { secret: SECRET, signature: receiver, now })
-  })
-
   test('a parsed body is the programmer\u2019s mistake, not the sender\u2019s', async () => {
     const { header } = await sign('{}', { timestamp: AT })
     const parsed = JSON.parse('{}') as Uint8Array
@@ -160,17 +151,6 @@ describe('forms of the signature', () => {
     await expectMismatch(body, `t=${AT},v1=${text.toLowerCase()}`, { secret: SECRET, signature, now })
   })
 
-  test('without the dot the content is the digits, then the body', async () => {
-    const signature = { signedContent: 'concat' } as const
-    const { header } = await sign('2{}', { timestamp: 1, signature })
-    // The weakness of this form, and the reason for the dot: a digit can belong to either part.
-    await verifySignature('{}', header.replace('t=1,', 't=12,'), {
-      secret: SECRET,
-      signature,
-      now: () => 12_000,
-    })
-  })
-
   test('a function gets the digits as they were sent and the body, and its bytes are signed', async () => {
     const seen: unknown[] = []
     const signedContent = (t: string, body: Uint8Array): Uint8Array => {
@@ -186,45 +166,17 @@ describe('forms of the signature', () => {
     await expectMismatch(body, header, { secret: SECRET, now })
   })
 
-  test('a function that throws is a misconfiguration, with its error as the cause', async () => {
-    const cause = new Error('no such field')
-    const signedContent = (): Uint8Array => {
-      throw cause
-    }
-    const { header, body } = await sign('{}', { timestamp: AT })
-    const verified = verifySignature(body, header, { secret: SECRET, signature: { signedContent }, now })
-    await expect(verified).rejects.toBeInstanceOf(ConfigurationError)
-    await expect(verified).rejects.toMatchObject({ code: 'misconfigured', cause })
-    await expect(verified).rejects.toThrow(/signedContent function threw: it must return the signed bytes/)
-    await expect(sign('{}', { signature: { signedContent } })).rejects.toMatchObject({
-      code: 'misconfigured',
-    })
-  })
-
-  test.each<[string, unknown]>([
-    ['undefined', undefined],
-    ['a string', 'text'],
-    ['a promise', Promise.resolve(new Uint8Array())],
-  ])('a function that returns %s is a misconfiguration', async (type, content) => {
-    const signedContent = (): Uint8Array => content as Uint8Array
-    const { header, body } = await sign('{}', { timestamp: AT })
-    const verified = verifySignature(body, header, { secret: SECRET, signature: { signedContent }, now })
-    await expect(verified).rejects.toBeInstanceOf(ConfigurationError)
-    await expect(verified).rejects.toThrow(
-      `returned ${type}: it must return the signed bytes as a Uint8Array`,
-    )
-  })
-})
-
-test('a header signed by several secrets verifies with any of them alone', async () => {
-  await fc.assert(
-    fc.asyncProperty(differentSecrets, bodies, async (several, body) => {
-      const { header } = await sign(body, { secret: several, timestamp: AT })
-      expect(header.match(/v1=/g)).toHaveLength(several.length)
-      for (const secret of several) {
-        expect(await verifySignature(body, header, { secret, now })).toMatchObject({ secretIndex: 0 })
-      }
-    }),
+  test.each<[string, unknown]>([['a promise', Promise.resolve(new Uint8Array())]])(
+    'a function that returns %s is a misconfiguration',
+    async (type, content) => {
+      const signedContent = (): Uint8Array => content as Uint8Array
+      const { header, body } = await sign('{}', { timestamp: AT })
+      const verified = verifySignature(body, header, { secret: SECRET, signature: { signedContent }, now })
+      await expect(verified).rejects.toBeInstanceOf(ConfigurationError)
+      await expect(verified).rejects.toThrow(
+        `returned ${type}: it must return the signed bytes as a Uint8Array`,
+      )
+    },
   )
 })
 

@@ -21,30 +21,22 @@ afterEach(() => {
 })
 
 describe('the tolerance', () => {
-  test.each<[string, number, Partial<VerifyOptions>]>([
-    ['300 s old by the second, as t is whole seconds', 300_999, {}],
-    ['milliseconds, to the end', 300_000, { signature: { timestampUnit: 'ms' } }],
-  ])('accepts what is %s', async (_, ms, options) => {
-    expect(await verifyAfter(ms, options)).toEqual({ signedAt: new Date(AT * 1000), secretIndex: 0 })
-  })
-
-  test.each<[string, number, Partial<VerifyOptions>]>([
-    ['one millisecond too old', 300_001, { signature: { timestampUnit: 'ms' } }],
-  ])('refuses what is %s', async (_, ms, options) => {
-    await expect(verifyAfter(ms, options)).rejects.toMatchObject({
-      name: 'WebhookVerificationError',
-      code: 'timestamp_too_old',
-    })
-  })
-
-  test.each<[string, number, Partial<VerifyOptions>]>([
-    ['ahead by a part of the next second', -300_001, {}],
-    ['one millisecond too far ahead', -300_001, { signature: { timestampUnit: 'ms' } }],
-  ])('refuses what is %s', async (_, ms, options) => {
-    await expect(verifyAfter(ms, options)).rejects.toMatchObject({
-      name: 'WebhookVerificationError',
-      code: 'timestamp_in_future',
-    })
+  test.each<[string, number, Partial<VerifyOptions>, string | undefined]>([
+    ['300 s old by the second, as t is whole seconds', 300_999, {}, undefined],
+    ['ahead by a part of the next second', -300_001, {}, 'timestamp_in_future'],
+    ['300,000 ms old', 300_000, { signature: { timestampUnit: 'ms' } }, undefined],
+    ['one millisecond too old', 300_001, { signature: { timestampUnit: 'ms' } }, 'timestamp_too_old'],
+    [
+      'one millisecond too far ahead',
+      -300_001,
+      { signature: { timestampUnit: 'ms' } },
+      'timestamp_in_future',
+    ],
+  ])('of what is %s', async (_, ms, options, code) => {
+    const end = await verifyAfter(ms, options).catch((error: unknown) => error)
+    expect(end).toMatchObject(
+      code === undefined ? { signedAt: new Date(AT * 1000), secretIndex: 0 } : { code },
+    )
   })
 
   test('is the same in both directions and ends where it says', async () => {
@@ -91,12 +83,6 @@ describe('the message', () => {
     await expect(refused).rejects.not.toThrow(/toleranceSeconds/)
   })
 
-  test('of an early delivery points at the clock', async () => {
-    await expect(verifyAfter(-400_000)).rejects.toThrow(
-      /authentic, but was signed 400 s in the future, and 300 s are allowed: is this machine's clock right/,
-    )
-  })
-
   test('says so where t looks like milliseconds and seconds are expected', async () => {
     const { header, body } = await sign('{}', { timestamp: AT * 1000 })
     const verified = verifySignature(body, header, { secret: SECRET, now: () => AT * 1000 })
@@ -105,26 +91,14 @@ describe('the message', () => {
   })
 })
 
-describe('the timestamp is judged after the signature', () => {
-  test.each([
-    ['stale', 10_000_000],
-    ['early', -10_000_000],
-  ])('a %s forgery is a mismatch', async (_, ms) => {
-    const { header, body } = await sign('{}', { timestamp: AT, secret: 'not the secret' })
-    await expect(
-      verifySignature(body, header, { secret: SECRET, now: () => AT * 1000 + ms }),
-    ).rejects.toMatchObject({ code: 'signature_mismatch' })
-  })
-
-  test('an authentic t that is too large for a number is refused as in the future', async () => {
-    const huge = '9'.repeat(400)
-    const signedContent = (_: string, body: Uint8Array): Uint8Array =>
-      Buffer.concat([Buffer.from(`${huge}.`), body])
-    const signature: SignatureOptions = { signedContent }
-    // signPayload refuses such a timestamp, so only the signed content has it.
-    const { header, body } = await sign('{}', { timestamp: 1, signature })
-    await expect(
-      verifySignature(body, header.replace('t=1,', `t=${huge},`), { secret: SECRET }),
-    ).rejects.toMatchObject({ code: 'timestamp_in_future' })
-  })
+test('an authentic t that is too large for a number is refused as in the future', async () => {
+  const huge = '9'.repeat(400)
+  const signedContent = (_: string, body: Uint8Array): Uint8Array =>
+    Buffer.concat([Buffer.from(`${huge}.`), body])
+  const signature: SignatureOptions = { signedContent }
+  // signPayload refuses such a timestamp, so only the signed content has it.
+  const { header, body } = await sign('{}', { timestamp: 1, signature })
+  await expect(
+    verifySignature(body, header.replace('t=1,', `t=${huge},`), { secret: SECRET }),
+  ).rejects.toMatchObject({ code: 'timestamp_in_future' })
 })

@@ -2,9 +2,9 @@ import type { Delivery, WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated } from '../../../support/deliveries.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
-import { deferred, watch } from '../../../support/promises.js'
-import { receiving } from '../../../support/receiving.js'
-import { OVERDUE_SECONDS, RUN_ENDS, TIMES } from '../../../support/run-ends.js'
+import { deferred, never, throws, watch } from '../../../support/promises.js'
+import { receiving, storeWith } from '../../../support/receiving.js'
+import { hangingAfterWork, type OnceScript } from '../../../support/scripted-inbox.js'
 import { advance, sleep, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
@@ -12,12 +12,164 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
+const TIMES = { timeoutSeconds: 10, maxRunSeconds: 20 }
+
+/** When a place is free, though the end of its run never came: both times, and that of recording an end. */
+const OVERDUE_SECONDS = 10 + 20 + 46
+
 /** A receiver with one place; `hold` is the handler of the first run. */
 function onePlace(options: Partial<WebhookOptions> = {}, hold: () => unknown = () => {}) {
-  const handlers = [hold]
-  const on = { 'order.created': () => (handlers.shift() ?? (() => {}))() as undefined }
+  const on = { 'order.created': vi.fn().mockImplementationOnce(hold) }
   return receiving({ concurrency: 1, ...TIMES, on, ...options })
 }
+
+/** A store whose first call of this method meets this. */
+function storeFailing(method: 'claim' | 'renew' | 'complete' | 'release', first: () => unknown) {
+  const { store, namespace } = storeWith({})
+  vi.spyOn(store, method).mockImplementationOnce(first as never)
+  return { store, namespace }
+}
+
+/** An inbox whose first transaction meets this. */
+function inboxFailing(first: OnceScript) {
+  const { inbox } = honestInbox()
+  vi.spyOn(inbox, 'once').mockImplementationOnce(first as never)
+  return { inbox, namespace: 'test' } as unknown as Partial<WebhookOptions>
+}
+
+/** A way in which the first delivery to a receiver ends; its later ones end well. */
+interface RunEnd {
+  readonly name: string
+  readonly options?: () => Partial<WebhookOptions>
+  /** The handler. */
+  readonly hold?: () => unknown
+  readonly outcome: string
+  /** The time from the arrival until its place is free, in seconds; 0 if nothing is waited for. */
+  readonly free: number
+}
+
+const RUN_ENDS: readonly RunEnd[] = [
+  { name: 'one that throws', hold: throws(new Error('no')), outcome: 'failed', free: 0 },
+  { name: 'one that settles later', hold: () => sleep(3), outcome: 'handled', free: 3 },
+  { name: 'one that outlives its answer', hold: () => sleep(12), outcome: 'timed_out', free: 12 },
+  { name: 'one that is given up, and settles', hold: () => sleep(25), outcome: 'timed_out', free: 25 },
+  {
+    name: 'one that is given up, and never settles',
+    hold: () => never(),
+    outcome: 'timed_out',
+    free: OVERDUE_SECONDS,
+  },
+  {
+    name: 'a store that hangs at claim',
+    options: () => storeFailing('claim', () => never()),
+    outcome: 'unavailable',
+    free: 2,
+  },
+  {
+    name: 'a store that throws at complete, which is tried again after 200 ms',
+    options: () => storeFailing('complete', throws(new Error('down'))),
+    outcome: 'handled',
+    free: 0.2,
+  },
+  {
+    name: 'a store that hangs at complete',
+    options: () => storeFailing('complete', () => never()),
+    outcome: 'handled',
+    free: 2.2,
+  },
+  {
+    name: 'a store that blocks the process for longer than its lease',
+    options: () => ({
+      leaseSeconds: 3,
+      ...storeFailing('claim', () => {
+        vi.advanceTimersByTime(4_000)
+        return { status: 'claimed', attempt: 1 }
+      }),
+    }),
+    outcome: 'unavailable',
+    free: 0,
+  },
+  {
+    name: 'a store that hangs at release',
+    options: () => storeFailing('release', () => never()),
+    hold: throws(new Error('no')),
+    outcome: 'failed',
+    free: 2.2,
+  },
+  {
+    name: 'a store that says at renew that the lease is lost',
+    options: () => ({ leaseSeconds: 3, ...storeFailing('renew', () => false) }),
+    hold: () => sleep(8),
+    outcome: 'handled',
+    free: 8,
+  },
+  {
+    name: 'handledBefore that answers after the deadline',
+    options: () => ({
+      handledBefore: vi
+        .fn(() => false as boolean | Promise<boolean>)
+        .mockImplementationOnce(async () => {
+          await sleep(12)
+          return false
+        }),
+    }),
+    outcome: 'timed_out',
+    free: 12,
+  },
+  {
+    name: 'an inbox that opens its transaction after the deadline',
+    options: () => inboxFailing((_, work) => sleep(12).then(() => work(0))),
+    outcome: 'unavailable',
+    free: 12,
+  },
+  {
+    name: 'an inbox that commits after the answer',
+    options: () =>
+      inboxFailing(async (_, work) => {
+        await work(undefined)
+        await sleep(15)
+        return { status: 'handled' }
+      }),
+    outcome: 'unavailable',
+    free: 15,
+  },
+  {
+    name: 'an inbox that never commits',
+    options: () => inboxFailing(hangingAfterWork),
+    outcome: 'unavailable',
+    free: OVERDUE_SECONDS,
+  },
+  {
+    name: 'an inbox that rolls back for a while a run that was given up',
+    options: () =>
+      inboxFailing(async (_, work) => {
+        await work(undefined).catch(() => sleep(4))
+        throw new Error('rolled back')
+      }),
+    hold: () => never(),
+    outcome: 'timed_out',
+    free: 24,
+  },
+  {
+    name: 'a handler that goes on after its transaction was rolled back, because it was given up',
+    options: () => ({ inbox: honestInbox().inbox as never, namespace: 'test' }),
+    hold: () => sleep(27),
+    outcome: 'timed_out',
+    free: 20,
+  },
+  {
+    name: 'an inbox that loses its connection while the handler runs',
+    options: () =>
+      inboxFailing(async (_, work) => {
+        void work(undefined)
+        await sleep(1)
+        throw new Error('connection lost')
+      }),
+    hold: () => sleep(8),
+    outcome: 'unavailable',
+    free: 8,
+  },
+]
 
 describe('the place of a run is free when the run is over', () => {
   test.each(RUN_ENDS)('$name: after $free s', async ({ options, hold, outcome, free }) => {
