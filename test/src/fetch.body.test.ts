@@ -90,15 +90,6 @@ describe('a streamed body', () => {
     expect(records).toMatchObject([{ code: 'too_large' }])
   })
 
-  test.each([
-    ['handled', 0, HANDLED],
-    ['refused', 1, { status: 413 }],
-  ] as const)('at the limit is %s with %i bytes more', async (_name, more, expected) => {
-    const { header, body } = await sign(orderCreated())
-    const { send } = mounted({ maxBodyBytes: body.length - more })
-    expect(await send(streamedRequest(header, source([body]).stream))).toMatchObject(expected)
-  })
-
   test('that is empty though a length was declared was read by something else: misconfigured', async () => {
     const { send, reports } = mounted()
     const { header, body } = await sign(orderCreated())
@@ -150,15 +141,12 @@ describe('a declared length', () => {
     expect(lying.sent).toBe(0)
   })
 
-  test.each(['5', '0', '-1', 'many', '1e3', ''])(
-    'of "%s" decides nothing within the limit',
-    async (length) => {
-      const { send } = mounted()
-      const { header, body } = await sign(orderCreated())
-      const request = streamedRequest(header, source([body]).stream, { 'content-length': length })
-      expect(await send(request)).toMatchObject(HANDLED)
-    },
-  )
+  test.each(['5', 'many', ''])('of "%s" decides nothing within the limit', async (length) => {
+    const { send } = mounted()
+    const { header, body } = await sign(orderCreated())
+    const request = streamedRequest(header, source([body]).stream, { 'content-length': length })
+    expect(await send(request)).toMatchObject(HANDLED)
+  })
 })
 
 describe('a body that others had', () => {

@@ -26,10 +26,8 @@ describe('a body that is no JSON', () => {
   test.each<[string, Uint8Array | string, RegExp]>([
     ['empty', '', /it is empty/],
     ['two byte order marks', Buffer.concat([BOM, BOM, encode(text)]), /cannot be parsed/],
-    ['cut off', text.slice(0, -1), /cannot be parsed/],
     ['NaN', envelope('{"n":NaN}'), /cannot be parsed/],
     ['a byte that UTF-8 never has', Buffer.concat([encode(text), Uint8Array.of(0xff)]), /not valid UTF-8/],
-    ['a surrogate in UTF-8', Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22), /not valid UTF-8/],
     ['gzip', Uint8Array.of(0x1f, 0x8b, 0x08, 0x00), /not valid UTF-8 \(is it compressed\?\)/],
     ['UTF-16', Buffer.from(`\ufeff${text}`, 'utf16le'), /not valid UTF-8/],
   ])('is %s', async (_, body, message) => {
@@ -41,7 +39,6 @@ describe('a body that is no JSON', () => {
 
   test.each<[string, string]>([
     ['arrays in the data', envelope(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)],
-    ['objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
     ['both by turns', envelope(`{"a":${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}}`)],
   ])('is one of 100,000 levels of %s', async (_, body) => {
     const error = await errorOf(body)
@@ -83,8 +80,6 @@ describe('JSON that is no envelope', () => {
       { ...orderCreated(), type: '' },
       [[['type'], 'expected a non-empty string, got an empty string']],
     ],
-    ['without created_at', { ...orderCreated(), created_at: null }, [[['created_at'], 'got null']]],
-    ['without data', { ...orderCreated(), data: undefined }, [[['data'], 'got undefined']]],
     ['with a list as data', { ...orderCreated(), data: [] }, [[['data'], 'got an array']]],
   ])('%s', async (_, value, issues) => {
     const error = await errorOf(JSON.stringify(value))
@@ -118,7 +113,6 @@ describe('the data of order.created', () => {
     [['order', 'id'], 'a string, got a number', orderWith({ id: 7 })],
     [['order', 'total_cents'], 'an integer, got a string', orderWith({ total_cents: '5400' })],
     [['order', 'total_cents'], 'an integer, got another number', orderWith({ total_cents: 54.5 })],
-    [['order', 'buyer_email'], 'a string, got an object', orderWith({ buyer_email: {} })],
     [['tickets'], 'an array, got undefined', { order }],
     [['tickets', 1], 'an object, got null', ticketsOf(ticket, null)],
     [['tickets', 0], 'an object, got an array', ticketsOf([ticket])],
@@ -142,20 +136,6 @@ describe('the data of order.created', () => {
     ],
   ])('fits with %s, and is passed on untouched', async (_, data) => {
     const sent = { ...orderCreated(), data }
-    expect(await parseEvent(JSON.stringify(sent))).toEqual(sent)
-  })
-})
-
-describe('undocumented fields pass untouched', () => {
-  test.each([
-    'event.published',
-    'event.cancelled',
-    'event.rescheduled',
-    'order.refunded',
-    'constructor',
-    '__proto__',
-  ])('the data of %s', async (type) => {
-    const sent = lifecycleEvent(type, { anything: [1, null, { a: '' }] })
     expect(await parseEvent(JSON.stringify(sent))).toEqual(sent)
   })
 })
