@@ -6,7 +6,6 @@ import { deferred } from '../support/promises.js'
 import { watched } from '../support/watched.js'
 
 const on = { 'order.created': () => {} }
-const _HANDLED = { status: 200, text: '{"outcome":"handled"}' }
 
 afterEach(() => void vi.useRealTimers())
 

@@ -4,17 +4,11 @@ import { sendAnswer, tixWebhooks } from 'tix-webhooks/node'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { orderCreated, sign } from '../support/deliveries.js'
 import { listen, post } from '../support/http.js'
-import { harnessOf, type MountedApp, rawBytesCases } from '../support/raw-bytes-cases.js'
+import { harnessOf, rawBytesCases } from '../support/raw-bytes-cases.js'
 import { assertAnswer, deliver } from '../support/raw-bytes-harness.js'
 import { watched } from '../support/watched.js'
 
 const harness = harnessOf((options) => listen(createServer(tixWebhooks(options))))
-
-async function _mounted(): Promise<MountedApp> {
-  const app = await harness.mount()
-  onTestFinished(app.close)
-  return app
-}
 
 describe('exact bytes over node:http', { tags: ['slow'] }, () => {
   for (const { name, run } of rawBytesCases) test(name, () => run(harness))

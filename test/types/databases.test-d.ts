@@ -14,10 +14,8 @@ import type { Sql, TransactionSql } from 'postgres'
 import type { createClient, createClientPool, createCluster } from 'redis'
 import {
   createReceiver,
-  type Discard,
   type HandlerContext,
   type Inbox,
-  type OnceResult,
   type RemoteStore,
   type WebhookOptions,
 } from 'tix-webhooks'
@@ -56,17 +54,6 @@ describe('the transaction of a handler', () => {
     'order.created': (_event, ctx) => ctx.tx.insert('orders', {}),
   }
 
-  test('is that of the inbox, for each handler', () => {
-    createReceiver({
-      ...common,
-      inbox,
-      on: {
-        'order.created': (_event, ctx) => expectTypeOf(ctx.tx).toEqualTypeOf<Tx>(),
-      },
-      onUnhandled: (_event, ctx) => expectTypeOf(ctx.tx).toEqualTypeOf<Tx>(),
-    })
-  })
-
   test('is that of the inbox that a function of the request resolves to', () => {
     createReceiver({
       ...common,
@@ -104,16 +91,7 @@ describe('the transaction of a handler', () => {
   })
 })
 
-describe('an inbox', () => {
-  test('resolves to an object with one of four words', () => {
-    expectTypeOf<OnceResult['status']>().toEqualTypeOf<'handled' | 'discarded' | 'duplicate' | 'in_flight'>()
-    expectTypeOf<Discard>().not.toExtend<OnceResult>()
-    // @ts-expect-error a word that the contract does not have
-    createReceiver({ ...common, inbox: { once: async () => ({ status: 'ok' as const }) }, on: {} })
-    // @ts-expect-error the bare word
-    createReceiver({ ...common, inbox: { once: async () => 'handled' as const }, on: {} })
-  })
-})
+describe('an inbox', () => {})
 
 describe('of Postgres', () => {
   const pool = {} as Pool
@@ -188,14 +166,6 @@ describe('of MySQL', () => {
     mysqlStore(kyselyDriver)
     // @ts-expect-error not a pool
     mysqlFailures(kysely)
-  })
-
-  test('isNewest answers for one change or a list, in the transaction alone', () => {
-    const inbox = mysqlInbox(pool)
-    expectTypeOf(inbox.isNewest({} as PoolConnection, change)).toEqualTypeOf<Promise<boolean>>()
-    expectTypeOf(inbox.isNewest({} as PoolConnection, [change] as const)).toEqualTypeOf<Promise<boolean[]>>()
-    // @ts-expect-error it is not in the transaction
-    inbox.isNewest(pool, change)
   })
 })
 

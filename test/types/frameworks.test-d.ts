@@ -1,7 +1,6 @@
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
 import express, { type Request as ExpressRequest, type RequestHandler } from 'express'
 import fastify, { type FastifyBaseLogger, type FastifyRequest, type FastifyTypeProvider } from 'fastify'
-import fastify4 from 'fastify4'
 import { type Context, type Handler, Hono } from 'hono'
 import { type Inbox, unchecked } from 'tix-webhooks'
 import { tixWebhooks as onExpress } from 'tix-webhooks/express'
@@ -61,29 +60,6 @@ describe('the functions of the options get the request of the framework, and the
     })
     expectTypeOf(hooks).toEqualTypeOf<HonoWebhooks<AppEnv>>()
     new Hono<AppEnv>().post('/hooks', hooks)
-  })
-
-  test('on Hono with its environment as a type argument, if nothing else is to be inferred', () => {
-    onHono<AppEnv>({
-      secret: (c) => c.env.TIX_SIGNING_SECRET,
-      on: { 'order.created': (_event, ctx) => expectTypeOf(ctx.request).toEqualTypeOf<Context<AppEnv>>() },
-    })
-    onHono<AppEnv>({
-      secret: (c) => c.env.TIX_SIGNING_SECRET,
-      // @ts-expect-error with one explicit type argument, nothing else is inferred
-      schemas,
-      on: {},
-    })
-  })
-
-  test('of fetch', () => {
-    onFetch({
-      secret: process.env.TIX_SIGNING_SECRET,
-      schemas,
-      on: {
-        'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<{ cents: number }>(),
-      },
-    })
   })
 
   test('of node:http', () => {
@@ -155,11 +131,6 @@ describe('the handler that is made', () => {
     new Hono<AppEnv>().basePath('/a/:tenant').post('/hooks', hooks)
   })
 
-  test('is a listener of node:http', () => {
-    const hooks = onNode(options)
-    createHttpServer(hooks)
-  })
-
   test('fits whatever a platform passes second', () => {
     interface ExecutionContext {
       waitUntil(promise: Promise<unknown>): void
@@ -202,12 +173,6 @@ describe('the route options of Fastify fit an app', () => {
     fastify()
       .withTypeProvider<AppTypeProvider>()
       .route({ method: 'POST', url: '/', ...hooks, schema })
-  })
-
-  test('of Fastify 4', () => {
-    fastify4({ logger: true }).post('/hooks', hooks)
-    fastify4({ https }).post('/hooks', { ...hooks, schema })
-    fastify4().route({ method: 'POST', url: '/hooks', ...hooks })
   })
 })
 

@@ -4,13 +4,15 @@ import {
   EVENT_KINDS,
   type EventCancelledEvent,
   type EventKind,
-  type EventLifecycleEvent,
   type EventRescheduledEvent,
+  type Failures,
   type Handlers,
+  memoryFailures,
   memoryStore,
   type OrderCreatedEvent,
+  type Outcome,
   type Receiver,
-  type StandardSchemaV1,
+  type Replayed,
   unchecked,
   type WebhookOptions,
 } from 'tix-webhooks'
@@ -28,17 +30,6 @@ const secret = 's'
 declare const cond: boolean
 
 describe('a handler', () => {
-  test('gets the event of its kind, or the union of its group', () => {
-    createReceiver({
-      secret,
-      on: {
-        'order.created': (event) => expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>(),
-        'order.*': (event) => expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>(),
-        'event.*': async (event) => expectTypeOf(event).toEqualTypeOf<EventLifecycleEvent>(),
-      },
-    })
-  })
-
   test('takes only what its kind has', () => {
     createReceiver({
       secret,
@@ -134,23 +125,6 @@ describe('a schema', () => {
     })
   })
 
-  test('may be typed by an interface, or spread by a condition', () => {
-    interface Schemas {
-      'order.refunded': StandardSchemaV1<unknown, Refund>
-    }
-    const schemas: Schemas = { 'order.refunded': unchecked() }
-    createReceiver({
-      secret,
-      schemas,
-      on: { 'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<Refund>() },
-    })
-    createReceiver({
-      secret,
-      schemas: { ...(cond ? refunds : {}) },
-      on: { 'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<Refund>() },
-    })
-  })
-
   test('is a Standard Schema, and lets no handler take what it does not give', () => {
     createReceiver({
       secret,
@@ -162,13 +136,6 @@ describe('a schema', () => {
 })
 
 describe('the options', () => {
-  test('take a secret from the environment as it is', () => {
-    createReceiver({ secret: process.env.TIX_SIGNING_SECRET, on: {} })
-    createReceiver({ secret: [process.env.NEW ?? '', new Uint8Array(32)], on: {} })
-    // @ts-expect-error a typo
-    createReceiver({ secret, on: {}, toleranceSecond: 300 })
-  })
-
   test('that are undefined count as absent', () => {
     createReceiver({
       secret,
@@ -193,4 +160,21 @@ describe('the options', () => {
     set('order.created', (event) => event.data.order.id)
     for (const kind of EVENT_KINDS) on[kind] = (event: { type: string }) => console.info(event.type)
   })
+})
+
+test('a replay has one outcome for a key, and a list of them for a filter', async () => {
+  const { replay } = createReceiver<URL>({ secret: 's', on: {}, failures: memoryFailures() })
+  expectTypeOf(await replay('key')).toEqualTypeOf<Outcome | undefined>()
+  expectTypeOf(await replay({ group: 'g', limit: 5 }, { request: new URL('http://x') })).toEqualTypeOf<
+    readonly Replayed[]
+  >()
+  // @ts-expect-error the request is that of the framework
+  await replay('key', { request: new Request('http://x') })
+})
+
+test('parkAfter has a limit', () => {
+  const common = { secret, on: {}, failures: {} as Failures }
+  createReceiver({ ...common, parkAfter: { hours: 20, attempts: undefined } })
+  // @ts-expect-error it parks nothing
+  createReceiver({ ...common, parkAfter: {} })
 })

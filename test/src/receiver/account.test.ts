@@ -93,30 +93,17 @@ describe('accounts', () => {
     expect(runs).toEqual([])
   })
 
-  test.each<[string, () => unknown, RegExp]>([
-    ['a string', () => 'a', /returned a string: it must return \{ id, secret \}/],
-    ['an empty object', () => ({}), /returned an account whose id is not a name, but undefined/],
-    ['a promise as id', () => ({ id: Promise.reject(new Error('unheard')), secret: 's' }), /but a promise/],
+  test.each<[() => unknown, RegExp]>([
+    [() => 'a', /returned a string: it must return \{ id, secret \}/],
+    [() => ({}), /returned an account whose id is not a name, but undefined/],
+    [() => ({ id: Promise.reject(new Error('unheard')), secret: 's' }), /but a promise/],
+    [() => ({ id: 'a', secret: ['s', null] }), /is null: pass[^.]*settings\.$/],
+    [() => ({ id: 'a', secret: 'undefined' }), /the secret of the account a is a placeholder/],
     [
-      'a list with a missing secret',
-      () => ({ id: 'a', secret: ['s', null] }),
-      /is null: pass[^.]*settings\.$/,
-    ],
-    [
-      'a placeholder',
-      () => ({ id: 'a', secret: 'undefined' }),
-      /the secret of the account a is a placeholder/,
-    ],
-    [
-      'an object that throws',
-      () => ({
-        get id() {
-          throw new Error('s3cret')
-        },
-      }),
+      () => Object.defineProperty({}, 'id', { get: throws(new Error('s3cret')) }),
       /an account that cannot be read/,
     ],
-  ])('that are %s make a delivery misconfigured, and nothing runs', async (_, account, message) => {
+  ])('that are none make a delivery misconfigured, and nothing runs: %s', async (account, message) => {
     const unhandled = vi.fn()
     process.on('unhandledRejection', unhandled)
     const { send, runs, reports } = byAccount({ account: account as never })
@@ -128,23 +115,10 @@ describe('accounts', () => {
     expect(unhandled).not.toHaveBeenCalled()
   })
 
-  test.each<[string, () => unknown]>([['rejects', () => Promise.reject(new Error('down'))]])(
-    'whose look-up %s make a delivery unavailable, with the cause',
-    async (_, account) => {
-      const { send, reports } = byAccount({ account: account as never })
-      expect(await send('a', order)).toMatchObject({ outcome: 'unavailable', code: 'account_unavailable' })
-      expect(reports.map(({ error }) => (error.cause as Error).message)).toEqual(['down'])
-    },
-  )
-
-  test('exclude a secret, and a namespace by a function', () => {
-    expect(() => byAccount({ secret: 's' })).toThrow(/^Pass a secret or an account function, not both/)
-    expect(() => byAccount({ account: { id: 'a', secret: 's' } as never })).toThrow(
-      /^account must be a function of the request/,
-    )
-    expect(() => byAccount({ namespace: (() => 'orders') as never })).toThrow(
-      /^namespace must be 1 to 64 characters .* use the option account/,
-    )
+  test('whose look-up rejects make a delivery unavailable, with the cause', async () => {
+    const { send, reports } = byAccount({ account: () => Promise.reject(new Error('down')) })
+    expect(await send('a', order)).toMatchObject({ outcome: 'unavailable', code: 'account_unavailable' })
+    expect(reports.map(({ error }) => (error.cause as Error).message)).toEqual(['down'])
   })
 })
 

@@ -159,8 +159,6 @@ describe('the default key of an order', () => {
 })
 
 describe('the default key of any other event', () => {
-  const _event = lifecycleEvent('event.rescheduled', { event: { id: 'evt_1', doors_at: 'A' } })
-
   test('is the SHA-256 of its canonical JSON', async () => {
     // Digests computed by `printf '%s' '{"created_at":…}' | sha256sum`: the digests are stored, so they must not change.
     const fixed = {

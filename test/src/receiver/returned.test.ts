@@ -49,6 +49,7 @@ const FAILED: readonly [what: string, make: () => unknown, message: RegExp][] = 
   ['a function', () => () => fails(), /returned a function, and nothing calls it/],
   ['a query of Kysely', () => kysely.deleteFrom('orders'), /a query or a pipeline, and nothing executes it/],
   ['a pipeline of Redis', () => new Redis({ lazyConnect: true }).pipeline().del('x'), /nothing executes it/],
+  ['a promise that cannot be awaited', () => promiseWith('constructor', 'get'), /^not connected$/],
   ['an Effect', () => ({ [Symbol.for('effect/Effect')]: {} }), /returned an Effect, and nothing runs it/],
 ]
 
@@ -56,7 +57,14 @@ const cyclic: unknown[] = []
 cyclic.push(cyclic)
 const task: { done?: Promise<unknown> } = {}
 task.done = Promise.resolve(task)
+
+/** A promise with an own property that throws when it is called or read. */
+const promiseWith = (property: 'then' | 'constructor', own: 'value' | 'get'): Promise<unknown> =>
+  Object.defineProperty(Promise.resolve(), property, { [own]: throws(new Error('not connected')) })
+
 const HANDLED: readonly [what: string, make: () => unknown][] = [
+  ['a thenable', () => Object.defineProperty({}, 'then', { value: (done: () => void) => done() })],
+  ['a promise with a then of its own', () => promiseWith('then', 'value')],
   ['null', () => null],
   ['promises that resolve', () => [Promise.resolve(1), [Promise.resolve(2)], { three: Promise.resolve(3) }]],
   ['a Response', () => new Response()],
@@ -103,8 +111,10 @@ describe('what a handler returns', () => {
   })
 
   test.each(HANDLED)('is a success: %s', async (_, make) => {
+    const order = orderCreated()
     const { send, reports } = receiving({ on: { 'order.created': make } })
-    expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
+    expect(await send(order)).toEqual({ outcome: 'handled' })
+    expect(await send(order)).toEqual({ outcome: 'duplicate' })
     expect(reports).toEqual([])
   })
 
@@ -121,6 +131,18 @@ describe('what a handler returns', () => {
 })
 
 describe('what a handler throws', () => {
+  test('is recorded if it is a Discard, and runs again if it is a RetryLater', async () => {
+    const wishes = [new RetryLater({ afterSeconds: 60 }), new Discard('free')]
+    const { send, reports } = receiving({
+      on: { 'order.created': async () => Promise.reject(wishes.shift()) },
+    })
+    const order = orderCreated()
+    expect(await send(order)).toMatchObject({ outcome: 'retry_later', retryAfterSeconds: 60 })
+    expect(await send(order)).toMatchObject({ outcome: 'discarded' })
+    expect(await send(order)).toEqual({ outcome: 'duplicate' })
+    expect(reports).toEqual([])
+  })
+
   test.each<[string, unknown, RegExp]>([
     [
       'an error with status 200',

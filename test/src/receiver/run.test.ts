@@ -1,7 +1,7 @@
-import { Discard, type HandlerContext, RetryLater, type WebhookOptions } from 'tix-webhooks'
+import type { HandlerContext, WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
-import { BOOM, begin, throwing } from '../../support/delivering.js'
+import { BOOM, begin } from '../../support/delivering.js'
 import { deferred, never } from '../../support/promises.js'
 import { receiving } from '../../support/receiving.js'
 import { advance, useVirtualTime } from '../../support/virtual-time.js'
@@ -17,50 +17,7 @@ type Handler = (event: unknown, ctx: HandlerContext) => unknown
 
 const handledBy = (handler: Handler): Partial<WebhookOptions> => ({ on: { 'order.created': handler } })
 
-const FREE = new Discard('free')
-const LATER = new RetryLater({ afterSeconds: 60 })
-const THENABLE = Object.defineProperty({}, 'then', { value: (done: () => void) => done() })
-
-/** A promise with an own property that throws when it is called or read. */
-const promiseWith = (property: 'then' | 'constructor', own: 'value' | 'get'): Promise<unknown> =>
-  Object.defineProperty(Promise.resolve(), property, { [own]: throwing })
-
-const NOT_CONNECTED = expect.objectContaining({ message: 'not connected' })
-
-const ENDS: readonly [how: string, handler: () => unknown, outcome: object, end: 'complete' | 'release'][] = [
-  ['returns a thenable', () => THENABLE, { outcome: 'handled' }, 'complete'],
-  [
-    'returns a promise with a then of its own',
-    () => promiseWith('then', 'value'),
-    { outcome: 'handled' },
-    'complete',
-  ],
-  [
-    'returns a promise that cannot be awaited',
-    () => promiseWith('constructor', 'get'),
-    { outcome: 'failed', code: 'handler_failed', error: NOT_CONNECTED },
-    'release',
-  ],
-  ['rejects with Discard', () => Promise.reject(FREE), { outcome: 'discarded', error: FREE }, 'complete'],
-  [
-    'rejects with RetryLater',
-    () => Promise.reject(LATER),
-    { outcome: 'retry_later', code: 'retry_later', retryAfterSeconds: 60, error: LATER },
-    'release',
-  ],
-]
-
 describe('a handler', () => {
-  test.each(ENDS)(
-    'that %s ends the delivery so, and the store hears of it',
-    async (_, handler, outcome, end) => {
-      const { answer, called, receiver } = await begin({}, handledBy(handler))
-      expect(await answer).toEqual(outcome)
-      expect(called()).toEqual(['claim', end])
-      await receiver.drain()
-    },
-  )
-
   test('that has settled is not given up while that is being recorded', async () => {
     const recorded = deferred<boolean>()
     const { contexts, work, answered, kept, codes, drain } = await begin(

@@ -2,9 +2,9 @@ import type { Delivery, WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated } from '../../../support/deliveries.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
-import { deferred, never, throws, watch } from '../../../support/promises.js'
+import { deferred, never, watch } from '../../../support/promises.js'
 import { receiving, storeWith } from '../../../support/receiving.js'
-import { hangingAfterWork, type OnceScript } from '../../../support/scripted-inbox.js'
+import type { OnceScript } from '../../../support/scripted-inbox.js'
 import { advance, sleep, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
@@ -49,27 +49,13 @@ interface RunEnd {
 }
 
 const RUN_ENDS: readonly RunEnd[] = [
-  { name: 'one that throws', hold: throws(new Error('no')), outcome: 'failed', free: 0 },
   { name: 'one that settles later', hold: () => sleep(3), outcome: 'handled', free: 3 },
-  { name: 'one that outlives its answer', hold: () => sleep(12), outcome: 'timed_out', free: 12 },
   { name: 'one that is given up, and settles', hold: () => sleep(25), outcome: 'timed_out', free: 25 },
   {
     name: 'one that is given up, and never settles',
     hold: () => never(),
     outcome: 'timed_out',
     free: OVERDUE_SECONDS,
-  },
-  {
-    name: 'a store that hangs at claim',
-    options: () => storeFailing('claim', () => never()),
-    outcome: 'unavailable',
-    free: 2,
-  },
-  {
-    name: 'a store that throws at complete, which is tried again after 200 ms',
-    options: () => storeFailing('complete', throws(new Error('down'))),
-    outcome: 'handled',
-    free: 0.2,
   },
   {
     name: 'a store that hangs at complete',
@@ -90,39 +76,6 @@ const RUN_ENDS: readonly RunEnd[] = [
     free: 0,
   },
   {
-    name: 'a store that hangs at release',
-    options: () => storeFailing('release', () => never()),
-    hold: throws(new Error('no')),
-    outcome: 'failed',
-    free: 2.2,
-  },
-  {
-    name: 'a store that says at renew that the lease is lost',
-    options: () => ({ leaseSeconds: 3, ...storeFailing('renew', () => false) }),
-    hold: () => sleep(8),
-    outcome: 'handled',
-    free: 8,
-  },
-  {
-    name: 'handledBefore that answers after the deadline',
-    options: () => ({
-      handledBefore: vi
-        .fn(() => false as boolean | Promise<boolean>)
-        .mockImplementationOnce(async () => {
-          await sleep(12)
-          return false
-        }),
-    }),
-    outcome: 'timed_out',
-    free: 12,
-  },
-  {
-    name: 'an inbox that opens its transaction after the deadline',
-    options: () => inboxFailing((_, work) => sleep(12).then(() => work(0))),
-    outcome: 'unavailable',
-    free: 12,
-  },
-  {
     name: 'an inbox that commits after the answer',
     options: () =>
       inboxFailing(async (_, work) => {
@@ -132,12 +85,6 @@ const RUN_ENDS: readonly RunEnd[] = [
       }),
     outcome: 'unavailable',
     free: 15,
-  },
-  {
-    name: 'an inbox that never commits',
-    options: () => inboxFailing(hangingAfterWork),
-    outcome: 'unavailable',
-    free: OVERDUE_SECONDS,
   },
   {
     name: 'an inbox that rolls back for a while a run that was given up',
@@ -156,18 +103,6 @@ const RUN_ENDS: readonly RunEnd[] = [
     hold: () => sleep(27),
     outcome: 'timed_out',
     free: 20,
-  },
-  {
-    name: 'an inbox that loses its connection while the handler runs',
-    options: () =>
-      inboxFailing(async (_, work) => {
-        void work(undefined)
-        await sleep(1)
-        throw new Error('connection lost')
-      }),
-    hold: () => sleep(8),
-    outcome: 'unavailable',
-    free: 8,
   },
 ]
 

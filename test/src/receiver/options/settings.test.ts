@@ -28,6 +28,9 @@ const NO_INBOX = /^inbox must be an Inbox, such as postgresInbox\(pool\), not a 
 
 const REFUSED: readonly [options: Record<string, unknown>, message: RegExp][] = [
   [{ secret: undefined }, /^secret is undefined: pass the signing secret.*environment variable/],
+  [{ account: () => undefined }, /^Pass a secret or an account function, not both/],
+  [{ secret: undefined, account: { id: 'a', secret: 's' } }, /^account must be a function of the request/],
+  [{ namespace: () => 'orders' }, /^namespace must be 1 to 64 characters .* use the option account/],
   [{ secret: [SECRET, undefined] }, /^secret\[1\] is undefined/],
 
   [{ on: undefined }, /^on must be a plain object of handlers by kind, such as .*not undefined/],
