@@ -81,3 +81,15 @@ test('requestBody is a bounded reader for adapters of others', async () => {
     message: expect.stringMatching(/already read.+Ask the cook\.$/),
   })
 })
+
+test('a handler of fetch gets what the platform passed beside the request', async () => {
+  const seen = vi.fn()
+  const hooks = tixWebhooks({
+    secret: SECRET,
+    on: { 'order.created': (_, { platform, request }) => seen(platform, request) },
+  })
+  const request = requestOf(await sign(orderCreated()))
+  const platform = { env: { DB: 'bindings' } }
+  expect((await hooks(request, platform)).status).toBe(200)
+  expect(seen).toHaveBeenCalledWith(platform, request)
+})

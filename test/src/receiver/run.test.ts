@@ -149,3 +149,13 @@ test('a drain and the platform wait no longer though both limits of a delivery p
   await Promise.all(kept)
   await receiver.drain()
 })
+
+test('the signal of a context is one, wherever the context is wrapped or inherited from', async () => {
+  const { contexts, work } = await begin()
+  await advance(0)
+  const ctx = contexts[0] as HandlerContext
+  const { signal } = ctx
+  expect(signal).toBeInstanceOf(AbortSignal)
+  for (const one of [ctx, Object.create(ctx), new Proxy(ctx, {})]) expect(one.signal).toBe(signal)
+  work.resolve(undefined)
+})

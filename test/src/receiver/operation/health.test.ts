@@ -63,15 +63,6 @@ test('a check that hangs is a problem after 2 s, and probes share it for a while
   expect(await health()).toEqual(HEALTHY)
 })
 
-test('a draining receiver is not healthy', async () => {
-  const { receiver } = receiving({})
-  const drained = receiver.drain({ graceSeconds: 5 })
-  expect(await receiver.health()).toMatchObject({ ok: false, problems: [{ code: 'draining' }] })
-  await advance(5)
-  await drained
-  expect((await receiver.health()).ok).toBe(false)
-})
-
 test('a probe that began before the drain is answered as draining', async () => {
   const checked = deferred()
   const { receiver } = receiving(storeOf({ check: () => checked.promise }))

@@ -1,6 +1,6 @@
-import type { Delivery, WebhookOptions } from 'tix-webhooks'
+import type { WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { lifecycleEvent, orderCreated } from '../../../support/deliveries.js'
+import { orderCreated } from '../../../support/deliveries.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
 import { deferred, never, watch } from '../../../support/promises.js'
 import { receiving, storeWith } from '../../../support/receiving.js'
@@ -220,19 +220,6 @@ test('endpoints that share a pool take turns, though they have no accounts', asy
   await advance(1)
   await Promise.all(sent)
   expect(runs).toEqual(['crowded 1', 'crowded 2', 'quiet', 'crowded 3'])
-})
-
-describe('while all places are taken', () => {
-  test.each<[string, object | string, Partial<Delivery>]>([
-    ['unprocessable', 'not json', {}],
-    ['unprocessable', lifecycleEvent('order.created', { order: 1 }), {}],
-  ])('a delivery that is %s does not wait for one', async (outcome, payload, delivery) => {
-    const { send, leave } = await fullHouse()
-    const sent = watch(send(payload, delivery).then((end) => expect(end.outcome).toBe(outcome)))
-    await advance(0)
-    expect(sent.isResolved).toBe(true)
-    await leave()
-  })
 })
 
 describe('the log of refused deliveries', () => {
