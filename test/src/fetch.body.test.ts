@@ -1,7 +1,5 @@
-import fc from 'fast-check'
 import type { WebhookOptions } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
-import { eventsOf } from 'tix-webhooks/testing/fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, sign } from '../support/deliveries.js'
 import { answerOf, requestOf, streamedRequest } from '../support/fetching.js'
@@ -20,8 +18,8 @@ function mounted(overrides: Partial<WebhookOptions> = {}): Watched & {
   return { ...seen, send: async (request) => answerOf(await handle(request)) }
 }
 
-/** A body of these chunks, which then ends, breaks, or hangs; and its later state. */
-function source(chunks: readonly Uint8Array[], then: 'end' | 'break' | 'hang' = 'end') {
+/** A body of these chunks, which then ends or hangs; and its later state. */
+function source(chunks: readonly Uint8Array[], then: 'end' | 'hang' = 'end') {
   const cancelled = vi.fn()
   const hanging = deferred()
   let sent = 0
@@ -32,7 +30,6 @@ function source(chunks: readonly Uint8Array[], then: 'end' | 'break' | 'hang' = 
         sent += 1
         if (next !== undefined) return controller.enqueue(next)
         if (then === 'end') return controller.close()
-        if (then === 'break') return controller.error(new Error('connection reset'))
         hanging.resolve()
         return never()
       },
@@ -54,25 +51,6 @@ function source(chunks: readonly Uint8Array[], then: 'end' | 'break' | 'hang' = 
 afterEach(() => void vi.useRealTimers())
 
 describe('a streamed body', () => {
-  test('is put together again, however it was cut', { tags: ['slow'] }, async () => {
-    const cuts = fc.array(fc.nat({ max: 600 }), { maxLength: 12 })
-    await fc.assert(
-      fc.asyncProperty(cuts, eventsOf('order.created'), async (places, event) => {
-        const { send, runs } = mounted()
-        const { header, body } = await sign(event)
-        const edges = [
-          0,
-          ...places.map((place) => Math.min(place, body.length)).sort((a, b) => a - b),
-          body.length,
-        ]
-        const chunks = edges.slice(1).map((end, index) => body.slice(edges[index], end))
-        expect(await send(streamedRequest(header, source(chunks).stream))).toMatchObject(HANDLED)
-        expect(runs.map(({ rawBody }) => Buffer.from(rawBody))).toEqual([Buffer.from(body)])
-      }),
-      { numRuns: 40 },
-    )
-  })
-
   // Not with the answer: some hosts cut the connection when the body is cancelled.
   test('over the limit is refused at once and its source cancelled a second later, though it never ends', async () => {
     vi.useFakeTimers()
@@ -131,22 +109,11 @@ describe('a streamed body', () => {
   })
 })
 
-describe('a declared length', () => {
-  test('over the limit is refused before anything is read', async () => {
-    const { send } = mounted({ maxBodyBytes: 100 })
-    const { header, body } = await sign(orderCreated())
-    const lying = source([body.slice(0, 50)])
-    const request = streamedRequest(header, lying.stream, { 'content-length': '101' })
-    expect(await send(request)).toMatchObject({ status: 413, text: '{"outcome":"too_large"}' })
-    expect(lying.sent).toBe(0)
-  })
-
-  test.each(['5', 'many', ''])('of "%s" decides nothing within the limit', async (length) => {
-    const { send } = mounted()
-    const { header, body } = await sign(orderCreated())
-    const request = streamedRequest(header, source([body]).stream, { 'content-length': length })
-    expect(await send(request)).toMatchObject(HANDLED)
-  })
+test.each(['5', 'many', ''])('a declared length of "%s" decides nothing within the limit', async (length) => {
+  const { send } = mounted()
+  const { header, body } = await sign(orderCreated())
+  const request = streamedRequest(header, source([body]).stream, { 'content-length': length })
+  expect(await send(request)).toMatchObject(HANDLED)
 })
 
 describe('a body that others had', () => {

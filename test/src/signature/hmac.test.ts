@@ -2,54 +2,24 @@ import * as nodeCrypto from 'node:crypto'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type HmacEngine, nodeEngine, secretKey, webEngine } from '../../../src/signature/hmac.js'
-import { packageWithEngine, withProcess } from '../../support/engines.js'
+import { withProcess } from '../../support/engines.js'
 import { throws } from '../../support/promises.js'
 
 const node = nodeEngine(nodeCrypto)
 const web = webEngine(globalThis.crypto)
 
-const algorithms = fc.constantFrom('SHA-256' as const, 'SHA-512' as const)
-const encodings = fc.constantFrom('hex' as const, 'base64' as const)
-// A secret of more than 128 bytes is longer than a block of either hash, and is hashed first.
-const secretBytes = fc.uint8Array({ minLength: 1, maxLength: 300 })
-const contents = fc.uint8Array({ maxLength: 500 })
-const prefixes = fc.string({ unit: 'binary' })
-
 afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe('the two engines agree', () => {
-  test('on the HMAC of any secret, prefix and content, in either encoding', { tags: ['slow'] }, async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        algorithms,
-        encodings,
-        secretBytes,
-        prefixes,
-        contents,
-        async (algorithm, encoding, secret, prefix, content) => {
-          const byNode = await node.hmac(algorithm, secretKey(secret), prefix, content, encoding)
-          const byWeb = await web.hmac(algorithm, secretKey(secret), prefix, content, encoding)
-          expect(byWeb).toBe(byNode)
-          expect(Buffer.from(byNode, encoding)).toHaveLength(algorithm === 'SHA-256' ? 32 : 64)
-          expect(Buffer.from(byNode, encoding).toString(encoding)).toBe(byNode)
-        },
-      ),
-      { numRuns: 300 },
-    )
-  })
-
-  test('on SHA-256 of any text', async () => {
-    await fc.assert(
-      fc.asyncProperty(prefixes, async (text) => {
-        expect(await web.sha256Hex(text)).toBe(await node.sha256Hex(text))
-      }),
-    )
-    expect(await node.sha256Hex('abc')).toBe(
-      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
-    )
-  })
+// signature.test.ts has each engine verify the other's signatures.
+test('the two engines agree on SHA-256 of any text', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: 'binary' }), async (text) => {
+      expect(await web.sha256Hex(text)).toBe(await node.sha256Hex(text))
+    }),
+  )
+  expect(await node.sha256Hex('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
 })
 
 describe.each<[string, HmacEngine]>([
@@ -77,13 +47,6 @@ describe.each<[string, HmacEngine]>([
   })
 
   test('fails, and does not throw, for text that is not ASCII', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 64 }), (text) => {
-        const expected = 'a'.repeat(text.length)
-        equal(expected, copy(expected))
-        expect(equal(text, expected)).toBe(text === expected)
-      }),
-    )
     // Two characters of four bytes: the second must not leave the previous content.
     equal('ab', copy('ab'))
     for (const text of ['a\u00e9', '\u00e9b', '\u{1f3ab}', 'a\ud800']) expect(equal(text, 'ab')).toBe(false)
@@ -110,11 +73,6 @@ describe('the engine is chosen at the first call', () => {
     await engine.sha256Hex('')
     return digest.mock.calls.length > 0
   }
-
-  test('as node:crypto where process can give it', async () => {
-    const { hmac } = await packageWithEngine('node')
-    expect(await isWeb(hmac.hmacEngine())).toBe(false)
-  })
 
   test.each<[string, object | undefined]>([
     ['there is no process', undefined],

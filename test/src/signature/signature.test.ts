@@ -42,96 +42,56 @@ const timestamps = fc.nat({ max: 4_000_000_000 })
 const msOf = (timestamp: number, { timestampUnit }: SignatureOptions): number =>
   timestampUnit === 'ms' ? timestamp : timestamp * 1000
 
-describe('what is signed verifies', () => {
-  test('any body, secret, scheme and timestamp', { tags: ['slow'] }, async () => {
-    const web = await packageWithEngine('web')
-    await fc.assert(
-      fc.asyncProperty(
-        bodies,
-        secrets(),
-        signatureOptions(),
-        timestamps,
-        async (body, secret, signature, timestamp) => {
-          const ms = msOf(timestamp, signature)
-          const expected = { signedAt: new Date(ms), secretIndex: 0 }
-          const header = await signPayload(body, { secret, signature, timestamp })
-          const options: VerifyOptions = { secret, signature, now: () => ms }
-          expect(await verifySignature(body, header, options)).toEqual(expected)
-          // Each engine verifies the other's signatures.
-          expect(await web.api.verifySignature(body, header, options)).toEqual(expected)
-        },
-      ),
-    )
-  })
-
-  test('the timestamp is now where none is given, in whole units', async () => {
-    const before = Date.now()
-    const header = await signPayload('{}', { secret: SECRET, signature: { timestampUnit: 'ms' } })
-    const { signedAt } = await verifySignature('{}', header, {
-      secret: SECRET,
-      signature: { timestampUnit: 'ms' },
-    })
-    expect(signedAt.getTime()).toBeGreaterThanOrEqual(before)
-    expect(signedAt.getTime()).toBeLessThanOrEqual(Date.now())
-    expect(await signPayload('{}', { secret: SECRET })).toMatch(/^t=\d{10},v1=[0-9a-f]{64}$/)
-  })
+test('what is signed verifies: any body, secret, scheme and timestamp', { tags: ['slow'] }, async () => {
+  const web = await packageWithEngine('web')
+  await fc.assert(
+    fc.asyncProperty(
+      bodies,
+      secrets(),
+      signatureOptions(),
+      timestamps,
+      async (body, secret, signature, timestamp) => {
+        const ms = msOf(timestamp, signature)
+        const expected = { signedAt: new Date(ms), secretIndex: 0 }
+        const header = await signPayload(body, { secret, signature, timestamp })
+        const options: VerifyOptions = { secret, signature, now: () => ms }
+        expect(await verifySignature(body, header, options)).toEqual(expected)
+        // Each engine verifies the other's signatures.
+        expect(await web.api.verifySignature(body, header, options)).toEqual(expected)
+      },
+    ),
+  )
 })
 
-describe('what was changed is refused', () => {
-  const changes = fc.tuple(fc.nat(), fc.integer({ min: 1, max: 255 }))
-
-  test('any byte of the body', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.uint8Array({ minLength: 1 }),
-        signatureOptions(),
-        changes,
-        async (body, signature, [at, by]) => {
-          const { header } = await sign(body, { signature, timestamp: AT })
-          await expectMismatch(withByteChanged(body, at, by), header, { secret: SECRET, signature, now })
-        },
-      ),
-    )
-  })
-
-  test('any digit of the timestamp, and a zero before it', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        bodies,
-        signatureOptions(),
-        fc.nat(),
-        fc.integer({ min: 1, max: 9 }),
-        async (body, signature, at, by) => {
-          const { header } = await sign(body, { signature, timestamp: AT })
-          const digits = [...String(AT)]
-          const index = at % digits.length
-          digits[index] = String((Number(digits[index]) + by) % 10)
-          const options = { secret: SECRET, signature, now }
-          await expectMismatch(body, header.replace(`t=${AT}`, `t=${digits.join('')}`), options)
-          await expectMismatch(body, header.replace(`t=${AT}`, `t=0${AT}`), options)
-        },
-      ),
-    )
-  })
-
-  test('any byte of the secret', async () => {
-    await fc.assert(
-      fc.asyncProperty(secretBytes, bodies, changes, async (secret, body, [at, by]) => {
+test('what was changed is refused: any byte of the body or the secret, any digit of the timestamp, a zero before it', async () => {
+  const changes = fc.tuple(fc.nat(), fc.integer({ min: 1, max: 9 }))
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uint8Array({ minLength: 1 }),
+      secretBytes,
+      signatureOptions(),
+      changes,
+      async (body, secret, signature, [at, by]) => {
+        const { header } = await sign(body, { secret, signature, timestamp: AT })
+        const options = { secret, signature, now }
+        const digits = [...String(AT)]
+        const index = at % digits.length
+        digits[index] = String((Number(digits[index]) + by) % 10)
+        await expectMismatch(withByteChanged(body, at, by), header, options)
+        await expectMismatch(body, header.replace(`t=${AT}`, `t=${digits.join('')}`), options)
+        await expectMismatch(body, header.replace(`t=${AT}`, `t=0${AT}`), options)
         const other = withByteChanged(secret, at, by)
-        fc.pre(isUsableSecret(other))
-        const { header } = await sign(body, { secret, timestamp: AT })
-        await expectMismatch(body, header, { secret: other, now })
-      }),
-    )
-  })
+        if (isUsableSecret(other)) await expectMismatch(body, header, { ...options, secret: other })
+      },
+    ),
+  )
+})
 
-  test('a parsed body is the programmer\u2019s mistake, not the sender\u2019s', async () => {
-    const { header } = await sign('{}', { timestamp: AT })
-    const parsed = JSON.parse('{}') as Uint8Array
-    const verified = verifySignature(parsed, header, { secret: SECRET, now })
-    await expect(verified).rejects.toThrow(TypeError)
-    await expect(verified).rejects.toThrow(/rawBody must be the bytes.*not an object.*parsed body/)
-  })
+test('a parsed body is the programmer\u2019s mistake, not the sender\u2019s', async () => {
+  const { header } = await sign('{}', { timestamp: AT })
+  const verified = verifySignature({} as Uint8Array, header, { secret: SECRET, now })
+  await expect(verified).rejects.toThrow(TypeError)
+  await expect(verified).rejects.toThrow(/rawBody must be the bytes.*not an object.*parsed body/)
 })
 
 describe('forms of the signature', () => {
@@ -166,18 +126,15 @@ describe('forms of the signature', () => {
     await expectMismatch(body, header, { secret: SECRET, now })
   })
 
-  test.each<[string, unknown]>([['a promise', Promise.resolve(new Uint8Array())]])(
-    'a function that returns %s is a misconfiguration',
-    async (type, content) => {
-      const signedContent = (): Uint8Array => content as Uint8Array
-      const { header, body } = await sign('{}', { timestamp: AT })
-      const verified = verifySignature(body, header, { secret: SECRET, signature: { signedContent }, now })
-      await expect(verified).rejects.toBeInstanceOf(ConfigurationError)
-      await expect(verified).rejects.toThrow(
-        `returned ${type}: it must return the signed bytes as a Uint8Array`,
-      )
-    },
-  )
+  test('a function that returns a promise is a misconfiguration', async () => {
+    const signedContent = () => Promise.resolve(new Uint8Array()) as never
+    const { header, body } = await sign('{}', { timestamp: AT })
+    const verified = verifySignature(body, header, { secret: SECRET, signature: { signedContent }, now })
+    await expect(verified).rejects.toBeInstanceOf(ConfigurationError)
+    await expect(verified).rejects.toThrow(
+      'returned a promise: it must return the signed bytes as a Uint8Array',
+    )
+  })
 })
 
 test('secretIndex says which of the receiver\u2019s secrets matched', async () => {
