@@ -32,8 +32,6 @@ export interface FaultFixture {
   /** Sets the actions of the next handlers before their effect, or after it. */
   beforeEffect(act: () => Promise<unknown>): void
   afterEffect(act: () => Promise<unknown>): void
-  /** Resolves when an error with this code has been reported. */
-  reported(code: string): Promise<unknown>
   readonly reports: readonly string[]
   /** Drains the receiver: every end still to be recorded is recorded or given up. */
   drain(): Promise<void>
@@ -65,7 +63,6 @@ export async function withFixture(
   let before: () => Promise<unknown> = async () => {}
   let after = before
   const reports: string[] = []
-  const waiting = new Set<() => void>()
 
   const receiver = receiving({
     ...('store' in opened ? { store: opened.store } : { inbox: opened.inbox as Inbox<undefined> }),
@@ -84,7 +81,6 @@ export async function withFixture(
     },
     onError(error) {
       reports.push(String((error as { code?: string }).code))
-      for (const check of waiting) check()
     },
   })
 
@@ -122,16 +118,6 @@ export async function withFixture(
       after = act
     },
     drain: () => receiver.receiver.drain(),
-    reported: (code) =>
-      new Promise<void>((resolve) => {
-        const check = (): void => {
-          if (!reports.includes(code)) return
-          waiting.delete(check)
-          resolve()
-        }
-        waiting.add(check)
-        check()
-      }),
     loseReply({ id }, n) {
       let seen = 0
       void proxy.cutAfterRequest((chunk) => chunk.includes(id) && ++seen === n)
