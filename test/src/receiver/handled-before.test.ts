@@ -6,7 +6,7 @@ import {
   type WebhookOptions,
 } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
-import { lifecycleEvent, orderCreated, SECRET } from '../../support/deliveries.js'
+import { orderCreated, SECRET } from '../../support/deliveries.js'
 import { honestInbox } from '../../support/honest-inbox.js'
 import { deferred, throws } from '../../support/promises.js'
 import { receiving, storeWith } from '../../support/receiving.js'
@@ -41,10 +41,7 @@ describe.each(STORES)('an event that was handled before, with %s', (_, options) 
     expect(await send(orderCreated({ id: 'ord_1' }))).toEqual({ outcome: 'duplicate' })
     expect(handledBefore).toHaveBeenCalledOnce()
     expect(handler).not.toHaveBeenCalled()
-    expect(records.map(({ outcome, status }) => [outcome, status])).toEqual([
-      ['duplicate', 200],
-      ['duplicate', 200],
-    ])
+    expect(records).toMatchObject([{ outcome: 'duplicate' }, { outcome: 'duplicate' }])
   })
 
   test.each<[string, string, string, () => unknown]>([
@@ -126,40 +123,22 @@ test('the function gets the event, its key, and the delivery', async () => {
   })
 })
 
-describe('keyIn', () => {
-  async function keysOf(
-    ask: (keyIn: HandledBeforeContext['keyIn']) => string[],
-    options: Partial<WebhookOptions> = {},
-  ) {
+test('keyIn gives the key in another namespace, with and without an account', async () => {
+  async function keysWith(options: Partial<WebhookOptions> = {}) {
     const keys: string[] = []
     const handledBefore = (_event: unknown, { keyIn }: HandledBeforeContext): boolean => {
-      keys.push(...ask(keyIn))
+      keys.push(keyIn('old'), keyIn('old', null), keyIn('old', 'acme'))
       return false
     }
-    const { send } = asking(handledBefore, options)
-    await send(orderCreated({ id: 'ord_1' }))
-    await send(lifecycleEvent('event.published'))
+    await asking(handledBefore, options).send(orderCreated({ id: 'ord_1' }))
     return keys
   }
-
-  test('is the key in another namespace, with and without an account', async () => {
-    const three = (keyIn: HandledBeforeContext['keyIn']) => [
-      keyIn('old'),
-      keyIn('old', null),
-      keyIn('old', 'acme'),
-    ]
-    const [own, none, other] = await keysOf(three)
-    expect([own, none, other]).toEqual([
-      'old/order.created/ord_1',
-      'old/order.created/ord_1',
-      'old/acme/order.created/ord_1',
-    ])
-    const account = () => ({ id: 'mine', secret: SECRET })
-    const secretOf = { secret: undefined, account: account as never }
-    expect((await keysOf(three, { ...secretOf })).slice(0, 3)).toEqual([
-      'old/mine/order.created/ord_1',
-      'old/order.created/ord_1',
-      'old/acme/order.created/ord_1',
-    ])
-  })
+  const [none, other] = ['old/order.created/ord_1', 'old/acme/order.created/ord_1']
+  expect(await keysWith()).toEqual([none, none, other])
+  const account = (() => ({ id: 'mine', secret: SECRET })) as never
+  expect(await keysWith({ secret: undefined, account })).toEqual([
+    'old/mine/order.created/ord_1',
+    none,
+    other,
+  ])
 })

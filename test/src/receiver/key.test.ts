@@ -1,11 +1,10 @@
 import fc from 'fast-check'
-import { type AnyEvent, ConfigurationError, type UnknownEvent } from 'tix-webhooks'
+import { ConfigurationError, type UnknownEvent } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { canonicalJson, defaultKeyPart, eventKey, keyPartOf } from '../../../src/receiver/key.js'
 import { lifecycleEvent, orderCreated } from '../../support/deliveries.js'
 import { throws } from '../../support/promises.js'
 import { receiving } from '../../support/receiving.js'
-import { schemaOf } from '../../support/schema-of.js'
 
 const DIGEST = /^[0-9a-f]{64}$/
 
@@ -60,13 +59,8 @@ describe('the stored key', () => {
     }
   })
 
-  test.each<[[string, string], [string, string]]>([
-    [
-      ['x', '\ud800'],
-      ['x', '\ufffd'],
-    ],
-  ])('of %j is not that of %j', async (one, other) => {
-    expect(await keyIn('ns', null, ...one)).not.toBe(await keyIn('ns', null, ...other))
+  test('of a lone surrogate is not that of the character that UTF-8 has in its place', async () => {
+    expect(await keyIn('ns', null, 'x', '\ud800')).not.toBe(await keyIn('ns', null, 'x', '\ufffd'))
   })
 })
 
@@ -102,21 +96,6 @@ describe('a key function', () => {
       outcome: 'unprocessable',
       code: 'data_mismatch',
     })
-  })
-
-  test('sees the parsed JSON and not what a schema makes of it', async () => {
-    const totals: unknown[] = []
-    const schema = schemaOf(() => ({ value: { replaced: true } }))
-    const { send } = receiving({
-      schemas: { 'order.created': schema },
-      key: (event: UnknownEvent) => {
-        totals.push((event.data.order as { total_cents: number }).total_cents)
-        return 'k'
-      },
-      on: { 'order.created': (event: AnyEvent) => totals.push(event.data) },
-    } as object)
-    await send(orderCreated())
-    expect(totals).toEqual([5400, { replaced: true }])
   })
 })
 
