@@ -4,19 +4,7 @@ import { make } from '../../../support/make-receiver.js'
 import { deferred, turns } from '../../../support/promises.js'
 import { receiving } from '../../../support/receiving.js'
 
-const NUMBER = 'must be a whole number of at least 1'
 const account = () => ({ id: 'acme', secret: SECRET })
-
-test.each<[unknown, string]>([
-  [0, `concurrency ${NUMBER}, not 0.`],
-  [Number.NaN, `concurrency ${NUMBER}, not NaN.`],
-  ['5', 'concurrency must be a number, or an object of runs and perAccount; not a string.'],
-  [{}, `concurrency.runs ${NUMBER}, not undefined.`],
-  [{ runs: 0 }, `concurrency.runs ${NUMBER}, not 0.`],
-  [{ runs: 5, max: 5 }, 'There is no option concurrency.max. The options are runs, perAccount.'],
-])('%j is refused', (concurrency, message) => {
-  expect(() => make({ concurrency, account, secret: undefined })).toThrow(new TypeError(message))
-})
 
 test('perAccount without accounts is refused, unless it is no limit', () => {
   expect(() => make({ concurrency: { runs: 5, perAccount: 2 } })).toThrow(

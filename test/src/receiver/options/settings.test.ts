@@ -83,6 +83,18 @@ const REFUSED: readonly [options: Record<string, unknown>, message: RegExp][] = 
   [{ maxRunSeconds: 6 * DAY, retentionSeconds: 5 * DAY }, /retentionSeconds/],
   [{ maxBodyBytes: 0 }, /^maxBodyBytes must be a whole number of at least 1, not 0/],
 
+  [{ concurrency: 0 }, /^concurrency must be a whole number of at least 1, not 0\.$/],
+  [{ concurrency: Number.NaN }, /^concurrency must be a whole number of at least 1, not NaN\.$/],
+  [
+    { concurrency: '5' },
+    /^concurrency must be a number, or an object of runs and perAccount; not a string\.$/,
+  ],
+  [{ concurrency: {} }, /^concurrency.runs must be a whole number of at least 1, not undefined\.$/],
+  [
+    { concurrency: { runs: 5, max: 5 } },
+    /^There is no option concurrency.max\. The options are runs, perAccount/,
+  ],
+
   [{ key: 'order.id' }, /^key must be a function, not a string/],
   [{ onDelivery: {} }, /^onDelivery must be a function, not an object/],
   [{ onError: null }, /^onError must be a function, not null/],
