@@ -7,7 +7,7 @@ import {
   WebhookError,
   WebhookVerificationError,
 } from 'tix-webhooks'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 
 const cause = new Error('what was caught')
 
@@ -62,21 +62,14 @@ test('a cause is kept, and it is absent if none was given', () => {
   expect('cause' in new PayloadError('not_json', 'm')).toBe(false)
 })
 
-describe('an error of another copy of the package', () => {
-  let other: Api
-
-  beforeAll(async () => {
-    vi.resetModules()
-    other = await import('tix-webhooks')
-  })
-
-  test('is no instance of ours, and known all the same', () => {
-    for (const [, , , error] of oneOfEach(other)) {
-      expect(error).not.toBeInstanceOf(WebhookError)
-      expect(isWebhookError(error)).toBe(true)
-    }
-    for (const [, , , error] of oneOfEach(api)) expect(other.isWebhookError(error)).toBe(true)
-  })
+test('an error of another copy of the package is no instance of ours, and known all the same', async () => {
+  vi.resetModules()
+  const other: Api = await import('tix-webhooks')
+  for (const [, , , error] of oneOfEach(other)) {
+    expect(error).not.toBeInstanceOf(WebhookError)
+    expect(isWebhookError(error)).toBe(true)
+  }
+  for (const [, , , error] of oneOfEach(api)) expect(other.isWebhookError(error)).toBe(true)
 })
 
 test.each<[string, unknown]>([
@@ -87,34 +80,21 @@ test.each<[string, unknown]>([
   expect(isWebhookError(value)).toBe(false)
 })
 
-describe('RetryLater', () => {
-  test.each([1, 86_400])('takes %d s', (afterSeconds) => {
-    expect(new RetryLater({ afterSeconds })).toMatchObject({
-      afterSeconds,
-      code: 'retry_later',
-      message: `Retry in ${afterSeconds} s.`,
-    })
-  })
-
-  test.each([0, -1, 0.5, 1.5, 86_400.5, 86_401, Number.NaN, Number.POSITIVE_INFINITY, '60', null, undefined])(
-    'refuses %s, which Retry-After cannot express',
-    (value) => {
-      const make = () => new RetryLater({ afterSeconds: value as number })
-      expect(make).toThrow(TypeError)
-      expect(make).toThrow(
-        /RetryLater: afterSeconds must be a whole number of seconds from 1 to 86400; round/,
-      )
-    },
-  )
+test('RetryLater takes whole seconds from 1 to 86,400, which Retry-After can express', () => {
+  for (const afterSeconds of [1, 86_400]) {
+    const message = `Retry in ${afterSeconds} s.`
+    expect(new RetryLater({ afterSeconds })).toMatchObject({ afterSeconds, code: 'retry_later', message })
+  }
+  for (const value of [0, -1, 1.5, 86_401, Number.NaN, Number.POSITIVE_INFINITY, '60', null, undefined]) {
+    const make = () => new RetryLater({ afterSeconds: value as number })
+    expect(make).toThrow(TypeError)
+    expect(make).toThrow(/RetryLater: afterSeconds must be a whole number of seconds from 1 to 86400; round/)
+  }
 })
 
-describe('an error that anybody can cause', () => {
-  const refuse = () => new WebhookVerificationError('signature_mismatch', 'm')
-
-  test('costs no stack, and leaves those of others as they are', () => {
-    const limit = Error.stackTraceLimit
-    refuse()
-    expect(Error.stackTraceLimit).toBe(limit)
-    expect(new Error('other').stack).toContain('errors.test.ts')
-  })
+test('an error that anybody can cause costs no stack, and leaves those of others as they are', () => {
+  const limit = Error.stackTraceLimit
+  void new WebhookVerificationError('signature_mismatch', 'm')
+  expect(Error.stackTraceLimit).toBe(limit)
+  expect(new Error('other').stack).toContain('errors.test.ts')
 })

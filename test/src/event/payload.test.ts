@@ -37,21 +37,17 @@ describe('a body that is no JSON', () => {
     expect(error.message).toMatch(message)
   })
 
-  test.each<[string, string]>([
-    ['arrays in the data', envelope(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)],
-    ['both by turns', envelope(`{"a":${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}}`)],
-  ])('is one of 100,000 levels of %s', async (_, body) => {
-    const error = await errorOf(body)
-    expect(error.code).toBe('not_json')
-    expect(error.message).toMatch(/nested deeper than 256 levels/)
-  })
-
-  test('is one level deeper than 256, and 256 are fine', async () => {
+  test('is one level deeper than 256, or far deeper; and 256 are fine', async () => {
     // The envelope and its data are two of the levels.
-    const body = (levels: number): string =>
+    const lists = (levels: number): string =>
       envelope(`{"a":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}`)
-    await expect(parseEvent(body(256))).resolves.toMatchObject({ type: 'x.y' })
-    expect(await errorOf(body(257))).toMatchObject({ code: 'not_json' })
+    await expect(parseEvent(lists(256))).resolves.toMatchObject({ type: 'x.y' })
+    const both = envelope(`{"a":${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}}`)
+    for (const body of [lists(257), lists(100_000), both]) {
+      const error = await errorOf(body)
+      expect(error.code).toBe('not_json')
+      expect(error.message).toMatch(/nested deeper than 256 levels/)
+    }
   })
 })
 
@@ -127,14 +123,12 @@ describe('the data of order.created', () => {
     )
   })
 
-  test.each<[string, object]>([
-    ['a negative total', { order: { ...order, total_cents: -100 }, tickets: [ticket] }],
-    ['an address that is none', { order: { ...order, buyer_email: '' }, tickets: [ticket] }],
-    [
-      'fields that are not documented',
-      { order: { ...order, currency: 'EUR', fees: [1] }, tickets: [{ ...ticket, seat: null }], x: {} },
-    ],
-  ])('fits with %s, and is passed on untouched', async (_, data) => {
+  test('may have values and fields that are not documented, and is passed on untouched', async () => {
+    const data = {
+      order: { ...order, total_cents: -100, buyer_email: '', currency: 'EUR', fees: [1] },
+      tickets: [{ ...ticket, seat: null }],
+      x: {},
+    }
     const sent = { ...orderCreated(), data }
     expect(await parseEvent(JSON.stringify(sent))).toEqual(sent)
   })
