@@ -158,32 +158,30 @@ test('after `on`, beside handlers of elsewhere, or beside a type argument, accou
   >()
 })
 
-describe('options that are instrumented in place keep', () => {
-  test('the event of each kind, the transaction, the account and the parameters of the route', () => {
-    forExpress(
-      instrument({
-        account: (request: ExpressRequest<{ account: string }>) => shops.find(request.params.account),
-        inbox,
-        namespace: 'orders',
-        schemas,
-        on: {
-          'order.created': (event) => expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>(),
-          'order.refunded': (event, ctx) => {
-            expectTypeOf(event.data).toEqualTypeOf<Refund>()
-            expectTypeOf(ctx.tx).toEqualTypeOf<Tx>()
-            expectTypeOf(ctx.account).toEqualTypeOf<Shop>()
-            expectTypeOf(ctx.request).toEqualTypeOf<ExpressRequest<{ account: string }>>()
-          },
+test('options that are instrumented in place keep the event of each kind, the transaction, the account and the parameters of the route', () => {
+  forExpress(
+    instrument({
+      account: (request: ExpressRequest<{ account: string }>) => shops.find(request.params.account),
+      inbox,
+      namespace: 'orders',
+      schemas,
+      on: {
+        'order.created': (event) => expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>(),
+        'order.refunded': (event, ctx) => {
+          expectTypeOf(event.data).toEqualTypeOf<Refund>()
+          expectTypeOf(ctx.tx).toEqualTypeOf<Tx>()
+          expectTypeOf(ctx.account).toEqualTypeOf<Shop>()
+          expectTypeOf(ctx.request).toEqualTypeOf<ExpressRequest<{ account: string }>>()
         },
-      }),
-    )
-    const ofBindings = forHono(
-      instrument({
-        secret: (c: Context<AppEnv>) => c.req.path,
-        schemas,
-        on: { 'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<Refund>() },
-      }),
-    )
-    expectTypeOf(ofBindings).toEqualTypeOf<HonoWebhooks<AppEnv>>()
-  })
+      },
+    }),
+  )
+  const ofBindings = forHono(
+    instrument({
+      secret: (c: Context<AppEnv>) => c.req.path,
+      schemas,
+      on: { 'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<Refund>() },
+    }),
+  )
+  expectTypeOf(ofBindings).toEqualTypeOf<HonoWebhooks<AppEnv>>()
 })

@@ -107,10 +107,6 @@ describe('of Postgres', () => {
     expectTypeOf(postgresInbox(pool, { table: 't', as: (one) => drizzlePostgres(one) })).toEqualTypeOf<
       PostgresInbox<typeof drizzleOnClient>
     >()
-    expectTypeOf(postgresInbox(kyselyDriver)).toEqualTypeOf<PostgresInbox<Transaction<Tables>>>()
-    // @ts-expect-error the handlers would get another library's transaction
-    const wrong: WebhookOptions<unknown, PoolClient> = { ...common, inbox: postgresInbox(sql), on: {} }
-    void wrong
   })
 
   test('anything but a pool is refused', () => {
@@ -146,11 +142,6 @@ describe('of MySQL', () => {
   test('an inbox has the transaction of the library that it is given', () => {
     expectTypeOf(mysqlInbox(pool)).toEqualTypeOf<MysqlInbox<PoolConnection>>()
     expectTypeOf(mysqlInbox(mariadbPool)).toEqualTypeOf<MysqlInbox<MariadbConnection>>()
-    expectTypeOf(mysqlInbox(kyselyDriver)).toEqualTypeOf<MysqlInbox<Transaction<Tables>>>()
-    const inbox = mysqlInbox(mariadbPool)
-    // @ts-expect-error the handlers would get another library's transaction
-    const wrong: WebhookOptions<unknown, PoolConnection> = { ...common, inbox, on: {} }
-    void wrong
   })
 
   test('anything but a pool is refused', () => {

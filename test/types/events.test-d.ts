@@ -20,27 +20,25 @@ import { describe, expectTypeOf, test } from 'vitest'
 declare const known: WebhookEvent
 declare const anyEvent: AnyEvent
 
-describe('a documented event', () => {
-  test('is narrowed by a switch on its type', () => {
-    switch (known.type) {
-      case 'order.created':
-        expectTypeOf(known).toEqualTypeOf<OrderCreatedEvent>()
-        expectTypeOf(known.data.order.total_cents).toEqualTypeOf<number>()
-        expectTypeOf(known.data.order.buyer_email).toEqualTypeOf<string>()
-        expectTypeOf(known.data.tickets).toEqualTypeOf<OrderTicket[]>()
-        break
-      case 'event.published':
-        expectTypeOf(known).toEqualTypeOf<EventPublishedEvent>()
-        break
-      case 'event.cancelled':
-      case 'event.rescheduled':
-        expectTypeOf(known).toEqualTypeOf<EventCancelledEvent | EventRescheduledEvent>()
-        expectTypeOf(known.data).toEqualTypeOf<JsonObject>()
-        break
-      default:
-        expectTypeOf(known).toBeNever()
-    }
-  })
+test('a documented event is narrowed by a switch on its type', () => {
+  switch (known.type) {
+    case 'order.created':
+      expectTypeOf(known).toEqualTypeOf<OrderCreatedEvent>()
+      expectTypeOf(known.data.order.total_cents).toEqualTypeOf<number>()
+      expectTypeOf(known.data.order.buyer_email).toEqualTypeOf<string>()
+      expectTypeOf(known.data.tickets).toEqualTypeOf<OrderTicket[]>()
+      break
+    case 'event.published':
+      expectTypeOf(known).toEqualTypeOf<EventPublishedEvent>()
+      break
+    case 'event.cancelled':
+    case 'event.rescheduled':
+      expectTypeOf(known).toEqualTypeOf<EventCancelledEvent | EventRescheduledEvent>()
+      expectTypeOf(known.data).toEqualTypeOf<JsonObject>()
+      break
+    default:
+      expectTypeOf(known).toBeNever()
+  }
 })
 
 describe('the guards', () => {
@@ -62,17 +60,15 @@ describe('the guards', () => {
   })
 })
 
-describe('an event that was parsed or verified', () => {
-  test('has its data from the schema of its kind', async () => {
-    const schemas = { 'event.published': unchecked<{ title: string }>() }
-    for (const event of [
-      await parseEvent('{}', { schemas }),
-      await verifyWebhook('{}', null, { secret: 'whsec', schemas }),
-    ]) {
-      expectTypeOf(event).not.toBeAny()
-      expectTypeOf<Extract<typeof event, { readonly type: 'event.published' }>['data']>().toEqualTypeOf<{
-        title: string
-      }>()
-    }
-  })
+test('an event that was parsed or verified has its data from the schema of its kind', async () => {
+  const schemas = { 'event.published': unchecked<{ title: string }>() }
+  for (const event of [
+    await parseEvent('{}', { schemas }),
+    await verifyWebhook('{}', null, { secret: 'whsec', schemas }),
+  ]) {
+    expectTypeOf(event).not.toBeAny()
+    expectTypeOf<Extract<typeof event, { readonly type: 'event.published' }>['data']>().toEqualTypeOf<{
+      title: string
+    }>()
+  }
 })

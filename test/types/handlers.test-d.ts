@@ -57,30 +57,28 @@ describe('a handler', () => {
   })
 })
 
-describe('the context', () => {
-  test('has the request that the receiver is given, in every function', () => {
-    const receiver = createReceiver<URL>({
-      secret: (request) => request.searchParams.getAll('secret'),
-      key: (event, { request }) => {
-        expectTypeOf(event).not.toBeAny()
-        return request.pathname
-      },
-      on: {},
-      onUnhandled: (event, ctx) => {
-        expectTypeOf(event).not.toBeAny()
-        expectTypeOf(ctx.request).toEqualTypeOf<URL>()
-      },
-      onError: (error, ctx) => {
-        expectTypeOf(error).toBeUnknown()
-        expectTypeOf(ctx.request).toEqualTypeOf<URL>()
-      },
-    })
-    expectTypeOf(receiver).toEqualTypeOf<Receiver<URL>>()
-    // @ts-expect-error a string is not a URL
-    receiver.receive({ header: '', body: new Uint8Array(), request: 'https://example.com' })
-    const on: Handlers = { 'order.created': (_event, ctx) => expectTypeOf(ctx.request).toBeUnknown() }
-    createReceiver({ secret, on })
+test('the context has the request that the receiver is given, in every function', () => {
+  const receiver = createReceiver<URL>({
+    secret: (request) => request.searchParams.getAll('secret'),
+    key: (event, { request }) => {
+      expectTypeOf(event).not.toBeAny()
+      return request.pathname
+    },
+    on: {},
+    onUnhandled: (event, ctx) => {
+      expectTypeOf(event).not.toBeAny()
+      expectTypeOf(ctx.request).toEqualTypeOf<URL>()
+    },
+    onError: (error, ctx) => {
+      expectTypeOf(error).toBeUnknown()
+      expectTypeOf(ctx.request).toEqualTypeOf<URL>()
+    },
   })
+  expectTypeOf(receiver).toEqualTypeOf<Receiver<URL>>()
+  // @ts-expect-error a string is not a URL
+  receiver.receive({ header: '', body: new Uint8Array(), request: 'https://example.com' })
+  const on: Handlers = { 'order.created': (_event, ctx) => expectTypeOf(ctx.request).toBeUnknown() }
+  createReceiver({ secret, on })
 })
 
 describe('a schema', () => {

@@ -26,13 +26,11 @@ import type { ContextOfHandler, EventOfHandler, ResultOfHandler } from '../../te
 
 const secret = 's'
 
-describe('a misspelt field is an error', () => {
-  test('in an order, at every depth', () => {
-    // @ts-expect-error one deeper
-    sampleEvent('order.created', { data: { order: { total: 0 } } })
-    // @ts-expect-error in an element of a list
-    sampleEvent('order.created', { data: { tickets: [{ id: 'tik_1' }, { teir: 'x' }] } })
-  })
+test('a misspelt field is an error in an order, at every depth', () => {
+  // @ts-expect-error one deeper
+  sampleEvent('order.created', { data: { order: { total: 0 } } })
+  // @ts-expect-error in an element of a list
+  sampleEvent('order.created', { data: { tickets: [{ id: 'tik_1' }, { teir: 'x' }] } })
 })
 
 describe('an override', () => {
@@ -113,13 +111,11 @@ describe('the event', () => {
   })
 })
 
-describe('a delivery', () => {
-  test('has a body that is what was signed', async () => {
-    expectTypeOf((await signedDelivery('order.created', { secret })).body).toEqualTypeOf<string>()
-    const bytes = await signedBody(new Uint8Array(), { secret })
-    expectTypeOf(bytes.body).toEqualTypeOf<Uint8Array<ArrayBuffer>>()
-    expectTypeOf(bytes).toExtend<RequestInit>()
-  })
+test('a delivery has a body that is what was signed', async () => {
+  expectTypeOf((await signedDelivery('order.created', { secret })).body).toEqualTypeOf<string>()
+  const bytes = await signedBody(new Uint8Array(), { secret })
+  expectTypeOf(bytes.body).toEqualTypeOf<Uint8Array<ArrayBuffer>>()
+  expectTypeOf(bytes).toExtend<RequestInit>()
 })
 
 const body = JSON.stringify(sampleEvent('order.created'))
@@ -199,13 +195,11 @@ describe('the event', () => {
   })
 })
 
-describe('a key', () => {
-  test('that the map has not is an error', () => {
-    // @ts-expect-error a typo
-    callHandler(on, 'order.creatd', order)
-    // @ts-expect-error only its group has a handler
-    callHandler(on, 'event.published', published)
-  })
+test('a key that the map has not is an error', () => {
+  // @ts-expect-error a typo
+  callHandler(on, 'order.creatd', order)
+  // @ts-expect-error only its group has a handler
+  callHandler(on, 'event.published', published)
 })
 
 describe('the context', () => {
@@ -225,14 +219,12 @@ describe('the context', () => {
   })
 })
 
-describe('the result', () => {
-  test('is what the handler comes to', async () => {
-    expectTypeOf(await callHandler(on, 'order.created', order)).toEqualTypeOf<{
-      id: string
-      attempt: number | undefined
-    }>()
-    expectTypeOf(await callHandler(on, 'event.*', published)).toEqualTypeOf<EventLifecycleEvent['type']>()
-    expectTypeOf<ResultOfHandler<() => void>>().toEqualTypeOf<void>()
-    expectTypeOf<ResultOfHandler<() => Promise<string>>>().toEqualTypeOf<string>()
-  })
+test('the result is what the handler comes to', async () => {
+  expectTypeOf(await callHandler(on, 'order.created', order)).toEqualTypeOf<{
+    id: string
+    attempt: number | undefined
+  }>()
+  expectTypeOf(await callHandler(on, 'event.*', published)).toEqualTypeOf<EventLifecycleEvent['type']>()
+  expectTypeOf<ResultOfHandler<() => void>>().toEqualTypeOf<void>()
+  expectTypeOf<ResultOfHandler<() => Promise<string>>>().toEqualTypeOf<string>()
 })

@@ -14,28 +14,26 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe('a handler', () => {
-  test('that has settled is not given up while that is being recorded', async () => {
-    const recorded = deferred<boolean>()
-    const { contexts, work, answered, kept, codes, drain } = await begin(
-      { complete: () => recorded.promise },
-      { maxRunSeconds: 10, timeoutSeconds: 11 },
-    )
-    await advance(9.5)
-    work.resolve(undefined)
-    await advance(1.499)
-    expect(answered()).toBeUndefined()
-    await advance(0.001)
-    expect(answered()).toEqual({ outcome: 'handled' })
-    expect(contexts[0]?.signal.aborted).toBe(false)
-    const drained = drain()
-    expect(kept()).toHaveLength(1)
-    await advance(0.4)
-    expect(drained.isResolved).toBe(false)
-    recorded.resolve(true)
-    expect(await kept()[0]).toEqual({ outcome: 'handled' })
-    expect(codes()).toEqual([])
-  })
+test('a handler that has settled is not given up while that is being recorded', async () => {
+  const recorded = deferred<boolean>()
+  const { contexts, work, answered, kept, codes, drain } = await begin(
+    { complete: () => recorded.promise },
+    { maxRunSeconds: 10, timeoutSeconds: 11 },
+  )
+  await advance(9.5)
+  work.resolve(undefined)
+  await advance(1.499)
+  expect(answered()).toBeUndefined()
+  await advance(0.001)
+  expect(answered()).toEqual({ outcome: 'handled' })
+  expect(contexts[0]?.signal.aborted).toBe(false)
+  const drained = drain()
+  expect(kept()).toHaveLength(1)
+  await advance(0.4)
+  expect(drained.isResolved).toBe(false)
+  recorded.resolve(true)
+  expect(await kept()[0]).toEqual({ outcome: 'handled' })
+  expect(codes()).toEqual([])
 })
 
 describe('a handler that has not settled after maxRunSeconds', () => {
@@ -95,32 +93,30 @@ test('the signal of a context costs no AbortController before it is looked at, a
   expect(made).toHaveBeenCalledOnce()
 })
 
-describe('a handler that never settles', () => {
-  test('is given up after maxRunSeconds: its signal aborts, it is reported, and the event runs again after the lease', async () => {
-    let signal: AbortSignal | undefined
-    const runs: unknown[] = []
-    const { send, reports } = receiving({
-      on: {
-        'order.created': (_, ctx) => {
-          signal ??= ctx.signal
-          runs.push(ctx.attempt)
-          return ctx.attempt === 1 ? never() : undefined
-        },
+test('a handler that never settles is given up after maxRunSeconds: its signal aborts, it is reported, and the event runs again after the lease', async () => {
+  let signal: AbortSignal | undefined
+  const runs: unknown[] = []
+  const { send, reports } = receiving({
+    on: {
+      'order.created': (_, ctx) => {
+        signal ??= ctx.signal
+        runs.push(ctx.attempt)
+        return ctx.attempt === 1 ? never() : undefined
       },
-    })
-    const order = orderCreated()
-    const first = send(order)
-    await advance(10)
-    await first
-    await advance(289)
-    expect(signal?.aborted).toBe(false)
-    await advance(1)
-    expect(signal?.aborted).toBe(true)
-    expect(reports.map(({ error }) => error.code)).toEqual(['timed_out', 'given_up'])
-    await advance(60)
-    expect(await send(order)).toEqual({ outcome: 'handled' })
-    expect(runs).toEqual([1, 2])
+    },
   })
+  const order = orderCreated()
+  const first = send(order)
+  await advance(10)
+  await first
+  await advance(289)
+  expect(signal?.aborted).toBe(false)
+  await advance(1)
+  expect(signal?.aborted).toBe(true)
+  expect(reports.map(({ error }) => error.code)).toEqual(['timed_out', 'given_up'])
+  await advance(60)
+  expect(await send(order)).toEqual({ outcome: 'handled' })
+  expect(runs).toEqual([1, 2])
 })
 
 test('a drain and the platform wait no longer though both limits of a delivery pass in one step, as a fake clock makes them', async () => {

@@ -106,8 +106,9 @@ const RUN_ENDS: readonly RunEnd[] = [
   },
 ]
 
-describe('the place of a run is free when the run is over', () => {
-  test.each(RUN_ENDS)('$name: after $free s', async ({ options, hold, outcome, free }) => {
+test.each(RUN_ENDS)(
+  'the place of a run is free when the run is over $name: after $free s',
+  async ({ options, hold, outcome, free }) => {
     const { send, records } = onePlace(options?.(), hold)
     const first = send(orderCreated())
     await advance(0)
@@ -126,8 +127,8 @@ describe('the place of a run is free when the run is over', () => {
     await advance(30)
     expect((await first).outcome).toBe(outcome)
     expect(records).toHaveLength(free > 0 ? 3 : 2)
-  })
-})
+  },
+)
 
 /** A receiver whose one place is taken until `leave`. */
 async function fullHouse(options: Partial<WebhookOptions> = {}) {

@@ -66,25 +66,23 @@ describe('who finds no place free', () => {
   })
 })
 
-describe('a place', () => {
-  test.each([
-    ['all of them', { runs: 2 }],
-    ['those of an account, without a limit for all', { runs: Number.POSITIVE_INFINITY, perAccount: 2 }],
-  ])('is free again when its run must be over, though its end never came: %s', async (_, limits) => {
-    const queue = placesFor(limits)
-    queue.arrive('lost', 'a')
-    queue.arrive('lost too', 'a')
-    await advance(OVER_AFTER_SECONDS - 0.001)
-    queue.arrive('early', 'a')
-    expect(queue.seated).toEqual(['lost', 'lost too'])
-    await advance(0.001)
-    queue.arrive('next', 'a')
-    await advance(0)
-    expect(queue.seated.slice(2).sort()).toEqual(['early', 'next'])
-    // An end that comes after all gives back nothing.
-    await queue.leave('lost')
-    await queue.leave('lost too')
-    expect(queue.arrive('waits', 'a')).toBeInstanceOf(Promise)
-    await queue.leave('early')
-  })
+test.each([
+  ['all of them', { runs: 2 }],
+  ['those of an account, without a limit for all', { runs: Number.POSITIVE_INFINITY, perAccount: 2 }],
+])('a place is free again when its run must be over, though its end never came: %s', async (_, limits) => {
+  const queue = placesFor(limits)
+  queue.arrive('lost', 'a')
+  queue.arrive('lost too', 'a')
+  await advance(OVER_AFTER_SECONDS - 0.001)
+  queue.arrive('early', 'a')
+  expect(queue.seated).toEqual(['lost', 'lost too'])
+  await advance(0.001)
+  queue.arrive('next', 'a')
+  await advance(0)
+  expect(queue.seated.slice(2).sort()).toEqual(['early', 'next'])
+  // An end that comes after all gives back nothing.
+  await queue.leave('lost')
+  await queue.leave('lost too')
+  expect(queue.arrive('waits', 'a')).toBeInstanceOf(Promise)
+  await queue.leave('early')
 })
