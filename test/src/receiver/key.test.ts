@@ -29,14 +29,9 @@ describe('the stored key', () => {
     },
   )
 
-  test.each([
-    ['NUL', 'x.y', 'ord\u0000'],
-    ['a lone surrogate', 'x.y', '\ud800'],
-    ['a type beyond ASCII', 'événement', 'ord_7'],
-    ['a slash in the type', 'x/y', 'ord_7'],
-  ])('is hashed with %s, but for namespace and account', async (_, type, part) => {
-    expect(await keyIn('ns', null, type, part)).toMatch(/^ns\/[0-9a-f]{64}$/)
-    expect(await keyIn('ns', 'acme', type, part)).toMatch(/^ns\/acme\/[0-9a-f]{64}$/)
+  test('is hashed with a slash in the type, but for namespace and account', async () => {
+    expect(await keyIn('ns', null, 'x/y', 'ord_7')).toMatch(/^ns\/[0-9a-f]{64}$/)
+    expect(await keyIn('ns', 'acme', 'x/y', 'ord_7')).toMatch(/^ns\/acme\/[0-9a-f]{64}$/)
   })
 
   test('is printable ASCII of at most 255 bytes, and nobody else\u2019s', { tags: ['slow'] }, async () => {

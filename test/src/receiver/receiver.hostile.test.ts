@@ -103,20 +103,8 @@ const PLACES: readonly [place: string, outcome: string, make: (hostile: () => un
     'unauthenticated',
     (hostile) => ({ delivery: unsigned(Object.assign(reader(), { isCutOff: throws(hostile) })) }),
   ],
-  [
-    'the field isCutOff of the body reader',
-    'unauthenticated',
-    (hostile) => ({
-      delivery: unsigned(Object.defineProperty(reader(), 'isCutOff', { get: throws(hostile) })),
-    }),
-  ],
   ['the handler', 'failed', (hostile) => ({ on: { 'order.created': rejects(hostile) } })],
   ['claim', 'unavailable', (hostile) => store({ claim: rejects(hostile) })],
-  [
-    'what claim resolves to',
-    'unavailable',
-    (hostile) => store({ claim: async () => ({ status: hostile() }) as never }),
-  ],
   [
     'the promise of claim',
     'unavailable',

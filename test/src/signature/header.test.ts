@@ -88,30 +88,18 @@ describe('a malformed header, with a true signature in it, is refused for', () =
   })
 })
 
-describe('a v1 that can match nothing is a mismatch, whatever it is made of', () => {
-  test.each<[string, string]>([
-    ['characters beyond ASCII at the right length', `v1=${'é'.repeat(64)}`],
-    ['characters whose low byte is a digit', `v1=${'\u0130'.repeat(64)}`],
-    ['blanks that a number parser takes', `v1=0${' 1'.repeat(31)}0`],
-  ])('%s', async (_, item) => {
-    await expectRefused(
-      `t=${AT},${item}`,
-      'signature_mismatch',
-      /No signature in x-service-signature matches/,
-    )
-  })
-
-  test.each<[string, (text: string) => string]>([
-    ['blanks, which atob skips', (text) => ` ${text.slice(0, 43)}`.padEnd(44)],
-    ['line ends, which atob skips', (text) => `${text.slice(0, 20)}\n${text.slice(20)}`],
-  ])('base64 with %s', async (_, textOf) => {
-    const { header } = await sign(BODY, { timestamp: AT, signature: { encoding: 'base64' } })
-    const text = header.slice(header.indexOf('v1=') + 3)
-    expect(await verify(header, 'base64')).toMatchObject({ secretIndex: 0 })
-    await expect(verify(`t=${AT},v1=${textOf(text)}`, 'base64')).rejects.toMatchObject({
-      name: 'WebhookVerificationError',
-      code: 'signature_mismatch',
-    })
+test.each<['hex' | 'base64', string, (text: string) => string]>([
+  ['hex', 'the true bytes, and junk', (text) => `${text}zz`],
+  ['hex', 'blanks that a number parser takes', () => `0${' 1'.repeat(31)}0`],
+  ['base64', 'blanks, which atob skips', (text) => ` ${text.slice(0, 43)}`.padEnd(44)],
+  ['base64', 'line ends, which atob skips', (text) => `${text.slice(0, 20)}\n${text.slice(20)}`],
+])('a v1 in %s of %s is a mismatch', async (encoding, _, textOf) => {
+  const { header } = await sign(BODY, { timestamp: AT, signature: { encoding } })
+  expect(await verify(header, encoding)).toMatchObject({ secretIndex: 0 })
+  const text = header.slice(header.indexOf('v1=') + 3)
+  await expect(verify(`t=${AT},v1=${textOf(text)}`, encoding)).rejects.toMatchObject({
+    name: 'WebhookVerificationError',
+    code: 'signature_mismatch',
   })
 })
 

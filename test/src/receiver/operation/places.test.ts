@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { AlarmClock } from '../../../../src/lib/time/alarm-clock.js'
 import { type Place, Places } from '../../../../src/receiver/operation/places.js'
 import { advance, useVirtualTime } from '../../../support/virtual-time.js'
@@ -42,28 +42,17 @@ function placesFor(limits: { runs?: number; perAccount?: number }) {
   }
 }
 
-describe('who finds no place free', () => {
-  test('does not wait if that time has passed, but takes a place that is free', async () => {
-    const places = new Places({ runs: 1, perAccount: Number.POSITIVE_INFINITY })
-    const late = new AlarmClock(TIMES.timeoutMs)
-    await advance(5)
-    const place = places.take('a', late, TIMES)
-    expect(place).toMatchObject({ guest: { account: 'a' } })
-    expect(places.take('a', late, TIMES)).toBeUndefined()
-  })
-
-  test('gets none if its time has passed, though its alarm is late, or lost with the request of a Worker', async () => {
-    const queue = placesFor({})
-    queue.arrive('runs')
-    queue.arrive('gone')
-    vi.clearAllTimers()
-    await advance(5)
-    queue.arrive('waits')
-    await queue.leave('runs')
-    expect(queue.seated).toEqual(['runs', 'waits'])
-    await queue.leave('waits')
-    expect(queue.arrive('next')).not.toBeInstanceOf(Promise)
-  })
+test('who finds no place free gets none if its time has passed, though its alarm is late, or lost with the request of a Worker', async () => {
+  const queue = placesFor({})
+  queue.arrive('runs')
+  queue.arrive('gone')
+  vi.clearAllTimers()
+  await advance(5)
+  queue.arrive('waits')
+  await queue.leave('runs')
+  expect(queue.seated).toEqual(['runs', 'waits'])
+  await queue.leave('waits')
+  expect(queue.arrive('next')).not.toBeInstanceOf(Promise)
 })
 
 test.each([
