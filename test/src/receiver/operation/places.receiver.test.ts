@@ -37,79 +37,64 @@ function inboxFailing(first: OnceScript) {
   return { inbox, namespace: 'test' } as unknown as Partial<WebhookOptions>
 }
 
-/** A way in which the first delivery to a receiver ends; its later ones end well. */
-interface RunEnd {
-  readonly name: string
-  readonly options?: () => Partial<WebhookOptions>
-  /** The handler. */
-  readonly hold?: () => unknown
-  readonly outcome: string
-  /** The time from the arrival until its place is free, in seconds; 0 if nothing is waited for. */
-  readonly free: number
-}
+const none = () => ({})
 
-const RUN_ENDS: readonly RunEnd[] = [
-  { name: 'one that settles later', hold: () => sleep(3), outcome: 'handled', free: 3 },
-  { name: 'one that is given up, and settles', hold: () => sleep(25), outcome: 'timed_out', free: 25 },
-  {
-    name: 'one that is given up, and never settles',
-    hold: () => never(),
-    outcome: 'timed_out',
-    free: OVERDUE_SECONDS,
-  },
-  {
-    name: 'a store that hangs at complete',
-    options: () => storeFailing('complete', () => never()),
-    outcome: 'handled',
-    free: 2.2,
-  },
-  {
-    name: 'a store that blocks the process for longer than its lease',
-    options: () => ({
-      leaseSeconds: 3,
-      ...storeFailing('claim', () => {
-        vi.advanceTimersByTime(4_000)
-        return { status: 'claimed', attempt: 1 }
-      }),
-    }),
-    outcome: 'unavailable',
-    free: 0,
-  },
-  {
-    name: 'an inbox that commits after the answer',
-    options: () =>
+/** Ways in which the first delivery to a receiver ends, and when its place is free; its later ones end well. */
+const RUN_ENDS: readonly [
+  name: string,
+  outcome: string,
+  freeAfterSeconds: number,
+  options: () => Partial<WebhookOptions>,
+  handler?: () => unknown,
+][] = [
+  ['a handler that settles later', 'handled', 3, none, () => sleep(3)],
+  ['a handler that is given up, and settles', 'timed_out', 25, none, () => sleep(25)],
+  ['a handler that is given up, and never settles', 'timed_out', OVERDUE_SECONDS, none, never],
+  ['a store that hangs at complete', 'handled', 2.2, () => storeFailing('complete', never)],
+  ['a store that blocks the process for longer than its lease', 'unavailable', 0, blockingStore],
+  [
+    'an inbox that commits after the answer',
+    'unavailable',
+    15,
+    () =>
       inboxFailing(async (_, work) => {
         await work(undefined)
         await sleep(15)
         return { status: 'handled' }
       }),
-    outcome: 'unavailable',
-    free: 15,
-  },
-  {
-    name: 'an inbox that rolls back for a while a run that was given up',
-    options: () =>
+  ],
+  [
+    'an inbox that rolls back for a while a run that was given up',
+    'timed_out',
+    24,
+    () =>
       inboxFailing(async (_, work) => {
         await work(undefined).catch(() => sleep(4))
         throw new Error('rolled back')
       }),
-    hold: () => never(),
-    outcome: 'timed_out',
-    free: 24,
-  },
-  {
-    name: 'a handler that goes on after its transaction was rolled back, because it was given up',
-    options: () => ({ inbox: honestInbox().inbox as never, namespace: 'test' }),
-    hold: () => sleep(27),
-    outcome: 'timed_out',
-    free: 20,
-  },
+    never,
+  ],
+  [
+    'a handler that goes on after its transaction was rolled back, because it was given up',
+    'timed_out',
+    20,
+    () => ({ inbox: honestInbox().inbox as never, namespace: 'test' }),
+    () => sleep(27),
+  ],
 ]
 
+function blockingStore() {
+  const claim = () => {
+    vi.advanceTimersByTime(4_000)
+    return { status: 'claimed', attempt: 1 }
+  }
+  return { leaseSeconds: 3, ...storeFailing('claim', claim) }
+}
+
 test.each(RUN_ENDS)(
-  'the place of a run is free when the run is over $name: after $free s',
-  async ({ options, hold, outcome, free }) => {
-    const { send, records } = onePlace(options?.(), hold)
+  'the place of %s, which is %s, is free after %d s',
+  async (_, outcome, free, options, hold) => {
+    const { send, records } = onePlace(options(), hold)
     const first = send(orderCreated())
     await advance(0)
     if (free > 0) {
