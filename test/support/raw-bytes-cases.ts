@@ -14,7 +14,7 @@ import {
   type RawBytesCase,
 } from './raw-bytes-harness.js'
 
-export { harnessOf, type MountedApp, type RawBytesCase } from './raw-bytes-harness.js'
+export { harnessOf, type RawBytesCase } from './raw-bytes-harness.js'
 
 const MAX = 1000
 const options = { maxBodyBytes: MAX }
