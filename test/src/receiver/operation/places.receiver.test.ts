@@ -1,6 +1,6 @@
 import type { WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { orderCreated } from '../../../support/deliveries.js'
+import { lifecycleEvent, orderCreated } from '../../../support/deliveries.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
 import { deferred, never, watch } from '../../../support/promises.js'
 import { receiving, storeWith } from '../../../support/receiving.js'
@@ -183,6 +183,15 @@ describe('a delivery that finds no place', () => {
     expect([(await sent).outcome, whenOver.isResolved]).toEqual(['handled', true])
     expect(kept).toHaveLength(1)
   })
+})
+
+test('data that does not fit does not wait for a place', async () => {
+  const { send, leave, records } = await fullHouse()
+  const sent = watch(send(lifecycleEvent('order.created', { order: 1 })))
+  await advance(0)
+  expect(sent.isResolved).toBe(true)
+  expect(records).toMatchObject([{ code: 'data_mismatch' }])
+  await leave()
 })
 
 test('endpoints that share a pool take turns, though they have no accounts', async () => {
