@@ -25,22 +25,13 @@ describe('verifyWebhook', () => {
     await expect(verifyWebhook(body, header, options)).resolves.toMatchObject({ type: 'order.created' })
   })
 
-  test.each<[string, string]>([['no envelope', '{}']])(
-    'says nothing of a forged body that is %s, but that it is forged',
-    async (_, text) => {
-      const { header, body } = await sign(text, { secret: 'forged', timestamp: AT })
-      const verified = verifyWebhook(body, header, { secret: SECRET, now })
-      await expect(verified).rejects.toBeInstanceOf(WebhookVerificationError)
-      await expect(verified).rejects.toMatchObject({ code: 'signature_mismatch' })
-    },
-  )
-
-  test.each<[string, string, string]>([
-    ['data_mismatch', 'no order', JSON.stringify({ ...orderCreated(), data: {} })],
-  ])('says %s of an authentic body that is %s', async (code, _, text) => {
-    const { header, body } = await sign(text, { timestamp: AT })
+  test.each([
+    ['forged', WebhookVerificationError, 'signature_mismatch'],
+    [SECRET, PayloadError, 'not_an_envelope'],
+  ])('says of no envelope that it is forged, if it is: signed with %s', async (secret, type, code) => {
+    const { header, body } = await sign('{}', { secret, timestamp: AT })
     const verified = verifyWebhook(body, header, { secret: SECRET, now })
-    await expect(verified).rejects.toBeInstanceOf(PayloadError)
+    await expect(verified).rejects.toBeInstanceOf(type)
     await expect(verified).rejects.toMatchObject({ code })
   })
 })

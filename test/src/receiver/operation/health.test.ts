@@ -37,17 +37,12 @@ test('an inbox is asked too', async () => {
   })
 })
 
-test.each([['rejects', () => Promise.reject(new Error('postgres://app:s3cret@db is down'))]])(
-  'a check that %s is a problem without the text of its error',
-  async (_how, check) => {
-    const { ok, problems } = await healthWith(check)
-    expect({ ok, codes: problems.map(({ code }) => code) }).toEqual({
-      ok: false,
-      codes: ['store_unavailable'],
-    })
-    expect(JSON.stringify(problems)).not.toContain('s3cret')
-  },
-)
+test('a check that rejects is a problem without the text of its error', async () => {
+  const check = () => Promise.reject(new Error('postgres://app:s3cret@db is down'))
+  const { ok, problems } = await healthWith(check)
+  expect({ ok, codes: problems.map(({ code }) => code) }).toEqual({ ok: false, codes: ['store_unavailable'] })
+  expect(JSON.stringify(problems)).not.toContain('s3cret')
+})
 
 test('a check that hangs is a problem after 2 s, and probes share it for a while', async () => {
   const check = vi.fn<() => Promise<void>>(never)
