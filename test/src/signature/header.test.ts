@@ -114,7 +114,7 @@ test.each<[string, () => unknown, string]>([
     'header_malformed',
   ],
   ['an array of 100,000', () => new Array(100_000).fill('t=1'), 'header_malformed'],
-])('a header of any length is refused %s', async (_, headerOf, code) => {
+])('a header of any length is refused: %s', async (_, headerOf, code) => {
   await expect(verify(headerOf())).rejects.toMatchObject({ name: 'WebhookVerificationError', code })
 })
 

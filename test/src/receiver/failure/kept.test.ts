@@ -198,7 +198,7 @@ describe('which deliveries are kept', () => {
   test.each([
     ['succeeds', () => {}, []],
     ['fails', throws(new Error('late')), [{ code: 'given_up', attempts: 1 }]],
-  ])('once a handler that was given up, or not if it then %s', async (_, end, kept) => {
+  ])('a handler that was given up, until it succeeds: one that %s', async (_, end, kept) => {
     const running = deferred()
     const { failures, handler, send } = failing({ maxRunSeconds: 5 })
     handler.mockImplementation(() => running.promise.then(end))
