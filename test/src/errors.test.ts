@@ -1,17 +1,13 @@
 import { inspect } from 'node:util'
 import {
-  BodyError,
   ConfigurationError,
-  Discard,
   isWebhookError,
   PayloadError,
   RetryLater,
-  RunError,
-  StoreError,
   WebhookError,
   WebhookVerificationError,
 } from 'tix-webhooks'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 
 const cause = new Error('what was caught')
 
@@ -66,85 +62,39 @@ test('a cause is kept, and it is absent if none was given', () => {
   expect('cause' in new PayloadError('not_json', 'm')).toBe(false)
 })
 
-test('each class differs from the others', () => {
-  const classes = [
-    WebhookVerificationError,
-    PayloadError,
-    BodyError,
-    ConfigurationError,
-    StoreError,
-    RunError,
-    RetryLater,
-    Discard,
-  ]
-  for (const [name, , , error] of oneOfEach(api).slice(1)) {
-    expect(
-      classes.filter((errorClass) => error instanceof errorClass).map((found) => found.prototype.name),
-    ).toEqual([name])
+test('an error of another copy of the package is no instance of ours, and known all the same', async () => {
+  vi.resetModules()
+  const other: Api = await import('tix-webhooks')
+  for (const [, , , error] of oneOfEach(other)) {
+    expect(error).not.toBeInstanceOf(WebhookError)
+    expect(isWebhookError(error)).toBe(true)
   }
-})
-
-describe('an error of another copy of the package', () => {
-  let other: Api
-
-  beforeAll(async () => {
-    vi.resetModules()
-    other = await import('tix-webhooks')
-  })
-
-  test('is no instance of ours, and known all the same', () => {
-    for (const [, , , error] of oneOfEach(other)) {
-      expect(error).not.toBeInstanceOf(WebhookError)
-      expect(isWebhookError(error)).toBe(true)
-    }
-    for (const [, , , error] of oneOfEach(api)) expect(other.isWebhookError(error)).toBe(true)
-  })
+  for (const [, , , error] of oneOfEach(api)) expect(other.isWebhookError(error)).toBe(true)
 })
 
 test.each<[string, unknown]>([
   ['undefined', undefined],
-  ['an Error', new Error('m')],
   ['an Error with a code', Object.assign(new Error('m'), { code: 'misconfigured' })],
   ['the class itself', WebhookError],
 ])('%s is no error of this package', (_, value) => {
   expect(isWebhookError(value)).toBe(false)
 })
 
-describe('RetryLater', () => {
-  test.each([1, 86_400])('takes %d s', (afterSeconds) => {
-    expect(new RetryLater({ afterSeconds })).toMatchObject({
-      afterSeconds,
-      code: 'retry_later',
-      message: `Retry in ${afterSeconds} s.`,
-    })
-  })
-
-  test.each([0, -1, 0.5, 1.5, 86_400.5, 86_401, Number.NaN, Number.POSITIVE_INFINITY, '60', null, undefined])(
-    'refuses %s, which Retry-After cannot express',
-    (value) => {
-      const make = () => new RetryLater({ afterSeconds: value as number })
-      expect(make).toThrow(TypeError)
-      expect(make).toThrow(
-        /RetryLater: afterSeconds must be a whole number of seconds from 1 to 86400; round/,
-      )
-    },
-  )
+test('RetryLater takes whole seconds from 1 to 86,400, which Retry-After can express', () => {
+  for (const afterSeconds of [1, 86_400]) {
+    const message = `Retry in ${afterSeconds} s.`
+    expect(new RetryLater({ afterSeconds })).toMatchObject({ afterSeconds, code: 'retry_later', message })
+  }
+  for (const value of [0, -1, 1.5, 86_401, Number.NaN, Number.POSITIVE_INFINITY, '60', null, undefined]) {
+    const make = () => new RetryLater({ afterSeconds: value as number })
+    expect(make).toThrow(TypeError)
+    expect(make).toThrow(/RetryLater: afterSeconds must be a whole number of seconds from 1 to 86400; round/)
+  }
 })
 
-describe('an error that anybody can cause', () => {
-  const refuse = () => new WebhookVerificationError('signature_mismatch', 'm')
-
-  test('costs no stack, and leaves those of others as they are', () => {
-    const limit = Error.stackTraceLimit
-    refuse()
-    expect(Error.stackTraceLimit).toBe(limit)
-    expect(new Error('other').stack).toContain('errors.test.ts')
-  })
-
-  test('leaves the stacks of others as they are also when it cannot be made', () => {
-    const limit = Error.stackTraceLimit
-    const message = Symbol('no text') as unknown as string
-    expect(() => new WebhookVerificationError('signature_mismatch', message)).toThrow(TypeError)
-    expect(Error.stackTraceLimit).toBe(limit)
-  })
+test('an error that anybody can cause costs no stack, and leaves those of others as they are', () => {
+  const limit = Error.stackTraceLimit
+  void new WebhookVerificationError('signature_mismatch', 'm')
+  expect(Error.stackTraceLimit).toBe(limit)
+  expect(new Error('other').stack).toContain('errors.test.ts')
 })

@@ -15,24 +15,14 @@ function openStream(headers?: Record<string, string>): PassThrough {
 }
 
 describe('streamBody', () => {
-  test('gives the bytes of any stream, however they are cut', async () => {
-    const cut = fc.array(fc.uint8Array({ minLength: 1, maxLength: 50 }), { maxLength: 20 })
-    await fc.assert(
-      fc.asyncProperty(cut, async (chunks) => {
-        const bytes = await streamBody(Readable.from(chunks, { objectMode: false }))(LIMIT)
-        expect(Buffer.from(bytes)).toEqual(Buffer.concat(chunks))
-      }),
-    )
-  })
-
-  test('takes up to maxBytes and not one more, however they are cut', async () => {
+  test('gives the bytes of any stream, up to maxBytes and not one more, however they are cut', async () => {
     const cut = fc.array(fc.uint8Array({ minLength: 1, maxLength: 50 }), { minLength: 1, maxLength: 20 })
     await fc.assert(
       fc.asyncProperty(cut, fc.integer({ min: -2, max: 2 }), async (chunks, more) => {
         const whole = Buffer.concat(chunks)
         const reading = streamBody(Readable.from(chunks, { objectMode: false }))(whole.length + more)
         if (more < 0) await expect(reading).rejects.toMatchObject({ code: 'too_large' })
-        else expect(await reading).toHaveLength(whole.length)
+        else expect(Buffer.from(await reading)).toEqual(whole)
       }),
     )
   })
@@ -44,7 +34,7 @@ describe('streamBody', () => {
     })
   })
 
-  test.each(['latin1', 'hex', 'base64', 'utf16le'] as const)(
+  test.each(['latin1', 'base64', 'utf16le'] as const)(
     'gives the bytes of a stream that was set to %s',
     async (encoding) => {
       const sent = Uint8Array.from({ length: 256 }, (_, i) => i)
@@ -64,40 +54,6 @@ describe('streamBody', () => {
     await once(stream, 'end')
     expect(Buffer.from(await reading).toString()).toBe('late')
   })
-
-  test.each([
-    ['a length over the limit is believed', '1001', 'too_large'],
-    ['a length within the limit is not relied on', '10', undefined],
-  ])('%s', async (_, length, code) => {
-    const stream = openStream({ 'content-length': length })
-    const reading = streamBody(stream)(LIMIT)
-    if (code !== undefined) {
-      await expect(reading).rejects.toMatchObject({ code })
-      return
-    }
-    stream.write(new Uint8Array(LIMIT))
-    stream.end('!')
-    await expect(reading).rejects.toMatchObject({
-      code: 'too_large',
-      message: expect.stringContaining('1000 bytes'),
-    })
-  })
-
-  test.each([
-    ['was counted', {}],
-    ['was declared', { 'content-length': '1001' }],
-  ])(
-    'discards the rest after a refusal of what %s, so that the stream can end',
-    { timeout: 2_000 },
-    async (_, headers) => {
-      const stream = openStream(headers)
-      const reading = streamBody(stream)(LIMIT)
-      stream.write(new Uint8Array(LIMIT + 1))
-      await expect(reading).rejects.toMatchObject({ code: 'too_large' })
-      stream.end(new Uint8Array(1_000_000))
-      await once(stream, 'end')
-    },
-  )
 
   test.each([
     ['whole', { maxMib: 8, isEnded: true, isCancelled: false }, 8],
@@ -126,15 +82,6 @@ describe('streamBody', () => {
       expect([bytes?.length ?? 0, stream.listenerCount('error')]).toEqual([keptMib * MIB, 1])
     },
   )
-
-  test('an error in the middle is an incomplete body, and its cause', async () => {
-    const stream = openStream()
-    const reading = streamBody(stream)(LIMIT)
-    const cause = new Error('ECONNRESET')
-    stream.write('half')
-    stream.destroy(cause)
-    await expect(reading).rejects.toMatchObject({ code: 'body_incomplete', cause })
-  })
 
   test.each([
     ['without an error', undefined],

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { Place } from './proof-places.js'
 import { receiving } from './receiving.js'
 import { newOrder, type Order } from './running-apps.js'
-import { startProxy, type TcpProxy } from './tcp-proxy.js'
+import { startProxy } from './tcp-proxy.js'
 
 /** The store or inbox of the receiver, through the proxy. */
 export type Protection =
@@ -16,30 +16,7 @@ type Open = (place: {
 }) => Promise<Protection & { close(): Promise<unknown> }>
 
 /** A receiver, and a proxy between it and the server. It is never replaced: it has to recover by itself. */
-export interface FaultFixture {
-  readonly proxy: TcpProxy
-  readonly place: Place
-  /** Delivers an order, and checks that it is answered in time, and with a valid outcome if it is not done. */
-  send(order: Order): Promise<Outcome>
-  /** Delivers it repeatedly, as a sender that skips every Retry-After, until the outcome matches. */
-  until(order: Order, isEnd: (outcome: Outcome) => boolean): Promise<Outcome>
-  /** Delivers it until the answer is 200. */
-  untilDone(order: Order): Promise<Outcome>
-  /** How often the handler had its effect. */
-  effects(order: Order): Promise<number>
-  /** How often the handler was called. */
-  calls(order: Order): number
-  /** Sets the actions of the next handlers before their effect, or after it. */
-  beforeEffect(act: () => Promise<unknown>): void
-  afterEffect(act: () => Promise<unknown>): void
-  /** Resolves when an error with this code has been reported. */
-  reported(code: string): Promise<unknown>
-  readonly reports: readonly string[]
-  /** Drains the receiver: every end still to be recorded is recorded or given up. */
-  drain(): Promise<void>
-  /** Loses the reply to the n-th request from now on about this order. */
-  loseReply(order: Order, n: number): void
-}
+export type FaultFixture = Awaited<ReturnType<typeof openFixture>>
 
 interface FixtureOptions extends Pick<WebhookOptions, 'timeoutSeconds' | 'leaseSeconds'> {
   readonly place: Place
@@ -51,9 +28,22 @@ const SLACK_MS = 10_000
 const TRIES = 20_000
 
 export async function withFixture(
-  { place, open, timeoutSeconds = 2, ...more }: FixtureOptions,
+  options: FixtureOptions,
   play: (fixture: FaultFixture) => Promise<void>,
 ): Promise<void> {
+  const fixture = await openFixture(options)
+  try {
+    // From here on there is a connection, and Redis has the scripts.
+    const warmUp = await newOrder()
+    expect(await fixture.send(warmUp)).toEqual({ outcome: 'handled' })
+    expect(await fixture.send(warmUp)).toEqual({ outcome: 'duplicate' })
+    await play(fixture)
+  } finally {
+    await fixture.close()
+  }
+}
+
+async function openFixture({ place, open, timeoutSeconds = 2, ...more }: FixtureOptions) {
   const url = new URL(place.url)
   const proxy = await startProxy({ host: url.hostname, port: Number(url.port) })
   url.host = `127.0.0.1:${proxy.port}`
@@ -65,9 +55,8 @@ export async function withFixture(
   let before: () => Promise<unknown> = async () => {}
   let after = before
   const reports: string[] = []
-  const waiting = new Set<() => void>()
 
-  const receiver = receiving({
+  const { receiver, records } = receiving({
     ...('store' in opened ? { store: opened.store } : { inbox: opened.inbox as Inbox<undefined> }),
     namespace: 'proof',
     timeoutSeconds,
@@ -82,71 +71,63 @@ export async function withFixture(
         await after()
       },
     },
-    onError(error) {
-      reports.push(String((error as { code?: string }).code))
-      for (const check of waiting) check()
-    },
+    onError: (error) => void reports.push(String((error as { code?: string }).code)),
   })
 
-  const fixture: FaultFixture = {
+  /** Delivers an order, and checks that it is answered in time, and with a valid outcome if it is not done. */
+  async function send({ header, body }: Order): Promise<Outcome> {
+    const outcome = await receiver.receive({ header, body, request: null })
+    const { status, headers } = answerTo(outcome)
+    if (status === 503) expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1)
+    else expect([200, 500]).toContain(status)
+    expect(records.at(-1)?.durationMs).toBeLessThan(timeoutSeconds * 1000 + SLACK_MS)
+    return outcome
+  }
+
+  /** Delivers it repeatedly, as a sender that skips every Retry-After, until the outcome matches. */
+  async function until(order: Order, isEnd: (outcome: Outcome) => boolean): Promise<Outcome> {
+    let last: Outcome | undefined
+    for (let i = 0; i < TRIES; i++) {
+      const outcome = await send(order)
+      if (isEnd(outcome)) return outcome
+      last = outcome
+    }
+    throw new Error(`It had not ended after ${TRIES} tries, but was ${JSON.stringify(last)}`, {
+      cause: last?.error,
+    })
+  }
+
+  return {
     proxy,
     place,
-    reports,
-    async send({ header, body }) {
-      const outcome = await receiver.receiver.receive({ header, body, request: null })
-      const { status, headers } = answerTo(outcome)
-      if (status === 503) expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1)
-      else expect([200, 500]).toContain(status)
-      expect(receiver.records.at(-1)?.durationMs).toBeLessThan(timeoutSeconds * 1000 + SLACK_MS)
-      return outcome
-    },
-    async until(order, isEnd) {
-      let last: Outcome | undefined
-      for (let i = 0; i < TRIES; i++) {
-        const outcome = await fixture.send(order)
-        if (isEnd(outcome)) return outcome
-        last = outcome
-      }
-      throw new Error(`It had not ended after ${TRIES} tries, but was ${JSON.stringify(last)}`, {
-        cause: last?.error,
-      })
-    },
-    untilDone: (order) => fixture.until(order, (outcome) => answerTo(outcome).status === 200),
-    effects: async ({ id }) =>
+    reports: reports as readonly string[],
+    send,
+    until,
+    /** Delivers it until the answer is 200. */
+    untilDone: (order: Order) => until(order, (outcome) => answerTo(outcome).status === 200),
+    /** How often the handler had its effect. */
+    effects: async ({ id }: Order) =>
       'inbox' in opened ? ((await place.effects()).get(id)?.length ?? 0) : (effects.get(id) ?? 0),
-    calls: ({ id }) => calls.get(id) ?? 0,
-    beforeEffect(act) {
+    /** How often the handler was called. */
+    calls: ({ id }: Order) => calls.get(id) ?? 0,
+    /** Sets the actions of the next handlers before their effect, or after it. */
+    beforeEffect(act: () => Promise<unknown>) {
       before = act
     },
-    afterEffect(act) {
+    afterEffect(act: () => Promise<unknown>) {
       after = act
     },
-    drain: () => receiver.receiver.drain(),
-    reported: (code) =>
-      new Promise<void>((resolve) => {
-        const check = (): void => {
-          if (!reports.includes(code)) return
-          waiting.delete(check)
-          resolve()
-        }
-        waiting.add(check)
-        check()
-      }),
-    loseReply({ id }, n) {
+    /** Drains the receiver: every end still to be recorded is recorded or given up. */
+    drain: () => receiver.drain(),
+    /** Loses the reply to the n-th request from now on about this order. */
+    loseReply({ id }: Order, n: number) {
       let seen = 0
       void proxy.cutAfterRequest((chunk) => chunk.includes(id) && ++seen === n)
     },
-  }
-
-  try {
-    // From here on there is a connection, and Redis has the scripts.
-    const warmUp = await newOrder()
-    expect(await fixture.send(warmUp)).toEqual({ outcome: 'handled' })
-    expect(await fixture.send(warmUp)).toEqual({ outcome: 'duplicate' })
-    await play(fixture)
-  } finally {
-    await proxy.pass()
-    await opened.close()
-    await proxy.close()
+    async close() {
+      await proxy.pass()
+      await opened.close()
+      await proxy.close()
+    },
   }
 }

@@ -106,19 +106,6 @@ export const clientCases: readonly RawBytesCase[] = [
     },
   ),
 
-  onApp(
-    'a client that sends nothing after its head is answered at the deadline and cut off',
-    { timeoutSeconds: 0.3 },
-    async (app) => {
-      const delivery = await sign(orderCreated())
-      const client = await dial(app.port)
-      await client.write(halves(delivery, DECLARED).head)
-      assertAnswer(await client.answer(), 400, 'incomplete')
-      await client.closed
-      assertEnd(app, 'incomplete', 'body_incomplete')
-    },
-  ),
-
   onApp('a client whose header is malformed is answered before it has sent its body', {}, async (app) => {
     const client = await dial(app.port)
     await client.write(halves({ header: 'nonsense', body: new Uint8Array(100) }, DECLARED).head)

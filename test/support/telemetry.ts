@@ -5,12 +5,7 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
-import {
-  InMemorySpanExporter,
-  NodeTracerProvider,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-node'
+import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
 
 /** One series of a metric: its attributes, and its count (of a histogram, the number of values). */
 interface Series {
@@ -20,20 +15,8 @@ interface Series {
   readonly boundaries: readonly number[]
 }
 
-export interface Telemetry {
-  readonly tracerProvider: NodeTracerProvider
-  readonly meterProvider: MeterProvider
-  spans(): ReadableSpan[]
-  /** The series of a metric so far. */
-  series(metric: string): Promise<Series[]>
-  /** The names of all metrics so far. */
-  names(): Promise<string[]>
-  /** Registers both providers globally. */
-  register(): void
-}
-
 /** The real SDK, with exporters in memory. */
-export function telemetry(): Telemetry {
+export function telemetry() {
   const spanExporter = new InMemorySpanExporter()
   const tracerProvider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spanExporter)] })
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
@@ -47,8 +30,10 @@ export function telemetry(): Telemetry {
     tracerProvider,
     meterProvider,
     spans: () => spanExporter.getFinishedSpans(),
+    /** The names of all metrics so far. */
     names: async () => (await collected()).map(({ descriptor }) => descriptor.name).sort(),
-    async series(metric) {
+    /** The series of a metric so far. */
+    async series(metric: string): Promise<Series[]> {
       const found = (await collected()).filter(({ descriptor }) => descriptor.name === metric)
       return found.flatMap(({ dataPoints }) =>
         dataPoints.map(({ attributes, value }) =>
@@ -64,6 +49,7 @@ export function telemetry(): Telemetry {
         ),
       )
     },
+    /** Registers both providers globally. */
     register() {
       tracerProvider.register()
       metrics.setGlobalMeterProvider(meterProvider)

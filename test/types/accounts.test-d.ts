@@ -1,16 +1,10 @@
-import { eq } from 'drizzle-orm'
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
-import { pgTable, text } from 'drizzle-orm/pg-core'
 import type { Request as ExpressRequest } from 'express'
-import type { FastifyRequest } from 'fastify'
 import type { Context } from 'hono'
-import type { Kysely } from 'kysely'
-import type { Pool } from 'pg'
 import {
-  type Account,
   createReceiver,
   type Handlers,
   type Inbox,
+  type OrderCreatedEvent,
   unchecked,
   type WebhookOptions,
 } from 'tix-webhooks'
@@ -38,13 +32,9 @@ interface AppEnv {
   Bindings: { readonly SHOPS: ReadonlyMap<string, Shop> }
 }
 type OfExpress = ExpressRequest<{ account: string }>
-type OfFastify = FastifyRequest<{ Params: { account: string } }>
 
 declare const inbox: Inbox<Tx>
 declare const shops: { find(id: string): Promise<Shop | null>; known(id: string): Shop | undefined }
-declare const drizzled: NodePgDatabase
-declare const kysely: Kysely<{ shops: Shop }>
-declare const pool: Pool
 
 const schemas = { 'order.refunded': unchecked<Refund>() }
 
@@ -84,18 +74,6 @@ describe('an account, as the function returned it, is in the contexts', () => {
     })
   })
 
-  test('of Fastify and Hono too', () => {
-    forFastify({
-      account: async (request: OfFastify) => shops.known(request.params.account),
-      on: { 'event.*': (_event, { account }) => expectTypeOf(account).toEqualTypeOf<Shop>() },
-    })
-    const hooks = forHono({
-      account: (c: Context<AppEnv>) => c.env.SHOPS.get(c.req.param('account') ?? ''),
-      on: { 'event.*': (_event, { account }) => expectTypeOf(account).toEqualTypeOf<Shop>() },
-    })
-    expectTypeOf(hooks).toEqualTypeOf<HonoWebhooks<AppEnv>>()
-  })
-
   test('without an annotation, if the request has no parameters of its own', () => {
     forFetch({
       account: (request) => shops.find(request.url),
@@ -122,35 +100,6 @@ describe('an account function may return', () => {
       account: (request) => (request.url === '' ? null : { id: 'a', secret: process.env.SECRET, plan: 1 }),
       on: { 'event.*': (_event, { account }) => expectTypeOf(account.plan).toEqualTypeOf<number>() },
     })
-    type Either = Shop | (Account & { plan: string })
-    forFetch({
-      account: (request): Either | undefined =>
-        request.url === '' ? undefined : { id: 'a', secret: 's', plan: 'p' },
-      on: { 'event.*': (_event, { account }) => expectTypeOf(account).toEqualTypeOf<Either>() },
-    })
-  })
-
-  test('a row of Drizzle, of Kysely, or of pg', () => {
-    const ofDrizzle = pgTable('shops', {
-      id: text('id').primaryKey(),
-      secret: text('secret').array().notNull(),
-      mail: text('mail'),
-    })
-    forExpress({
-      account: async (request: OfExpress) =>
-        (await drizzled.select().from(ofDrizzle).where(eq(ofDrizzle.id, request.params.account)))[0],
-      on: { 'event.*': (_, { account }) => expectTypeOf(account.mail).toEqualTypeOf<string | null>() },
-    })
-    forExpress({
-      account: (request: OfExpress) =>
-        kysely.selectFrom('shops').selectAll().where('id', '=', request.params.account).executeTakeFirst(),
-      on: { 'event.*': (_, { account }) => expectTypeOf(account.mail).toEqualTypeOf<string | null>() },
-    })
-    forExpress({
-      account: async (request: OfExpress) =>
-        (await pool.query<Shop>('SELECT * FROM shops WHERE id = $1', [request.params.account])).rows[0],
-      on: { 'event.*': (_event, { account }) => expectTypeOf(account).toEqualTypeOf<Shop>() },
-    })
   })
 
   test('nothing without an id and a secret, and handlers read no other field', () => {
@@ -158,8 +107,6 @@ describe('an account function may return', () => {
     forFetch({ account: () => ({ id: 'a' }), on: {} })
     // @ts-expect-error an id that is no text
     forFetch({ account: () => ({ id: 7, secret: 's' }), on: {} })
-    // @ts-expect-error only a secret
-    forFetch({ account: async () => 'whsec_1', on: {} })
     forFetch({
       account: () => ({ id: 'a', secret: 's' }),
       // @ts-expect-error no plan
@@ -209,4 +156,32 @@ test('after `on`, beside handlers of elsewhere, or beside a type argument, accou
   expectTypeOf<'annotate the request of account, and pass no type argument'>().toExtend<
     ReturnType<NonNullable<WebhookOptions['account']>>
   >()
+})
+
+test('options that are instrumented in place keep the event of each kind, the transaction, the account and the parameters of the route', () => {
+  forExpress(
+    instrument({
+      account: (request: ExpressRequest<{ account: string }>) => shops.find(request.params.account),
+      inbox,
+      namespace: 'orders',
+      schemas,
+      on: {
+        'order.created': (event) => expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>(),
+        'order.refunded': (event, ctx) => {
+          expectTypeOf(event.data).toEqualTypeOf<Refund>()
+          expectTypeOf(ctx.tx).toEqualTypeOf<Tx>()
+          expectTypeOf(ctx.account).toEqualTypeOf<Shop>()
+          expectTypeOf(ctx.request).toEqualTypeOf<ExpressRequest<{ account: string }>>()
+        },
+      },
+    }),
+  )
+  const ofBindings = forHono(
+    instrument({
+      secret: (c: Context<AppEnv>) => c.req.path,
+      schemas,
+      on: { 'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<Refund>() },
+    }),
+  )
+  expectTypeOf(ofBindings).toEqualTypeOf<HonoWebhooks<AppEnv>>()
 })

@@ -1,9 +1,8 @@
 import type { Redis as Upstash } from '@upstash/redis'
-import type { Redis as UpstashOnCloudflare } from '@upstash/redis/cloudflare'
 import type BetterSqlite3 from 'better-sqlite3'
 import { drizzle as drizzleMysql } from 'drizzle-orm/mysql2'
 import { drizzle as drizzlePostgres } from 'drizzle-orm/node-postgres'
-import type { Cluster, Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import type { Kysely, Transaction } from 'kysely'
 import type Libsql from 'libsql'
 import type { PoolConnection as MariadbConnection, Pool as MariadbPool } from 'mariadb'
@@ -11,44 +10,17 @@ import type { Pool as CallbackPool } from 'mysql2'
 import type { Connection, Pool as MysqlPool, PoolConnection } from 'mysql2/promise'
 import type { Client, Pool, PoolClient } from 'pg'
 import type { Sql, TransactionSql } from 'postgres'
-import type { createClient, createClientPool, createCluster, createSentinel } from 'redis'
-import {
-  createReceiver,
-  type Discard,
-  type HandlerContext,
-  type IdempotencyStore,
-  type Inbox,
-  type OnceRequest,
-  type OnceResult,
-  type RemoteStore,
-  type WebhookOptions,
-} from 'tix-webhooks'
+import type { createClient } from 'redis'
+import { createReceiver, type HandlerContext, type Inbox, type WebhookOptions } from 'tix-webhooks'
 import {
   type DurableObjectNamespace,
   durableObjectStore,
   TixWebhooksObject,
 } from 'tix-webhooks/durable-object'
-import {
-  type MysqlDriver,
-  type MysqlFailures,
-  type MysqlInbox,
-  type MysqlStore,
-  type TransactionOf as MysqlTransactionOf,
-  mysqlFailures,
-  mysqlInbox,
-  mysqlStore,
-} from 'tix-webhooks/mysql'
-import {
-  type PostgresDriver,
-  type PostgresInbox,
-  type PostgresStore,
-  postgresInbox,
-  postgresStore,
-  type TransactionOf,
-} from 'tix-webhooks/postgres'
+import { type MysqlDriver, type MysqlInbox, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
+import { type PostgresDriver, type PostgresInbox, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import {
-  type SqliteDatabase,
   type SqliteInbox,
   type SqliteStore,
   type SqliteTransaction,
@@ -74,19 +46,6 @@ describe('the transaction of a handler', () => {
   const on: WebhookOptions<unknown, Tx>['on'] = {
     'order.created': (_event, ctx) => ctx.tx.insert('orders', {}),
   }
-
-  test('is that of the inbox, for each handler', () => {
-    createReceiver({
-      ...common,
-      inbox,
-      on: {
-        'order.created': (_event, ctx) => expectTypeOf(ctx.tx).toEqualTypeOf<Tx>(),
-        'event.*': (_event, ctx) => expectTypeOf(ctx).toEqualTypeOf<HandlerContext<unknown, Tx, undefined>>(),
-      },
-      onUnhandled: (_event, ctx) => expectTypeOf(ctx.tx).toEqualTypeOf<Tx>(),
-    })
-    createReceiver({ ...common, inbox, on })
-  })
 
   test('is that of the inbox that a function of the request resolves to', () => {
     createReceiver({
@@ -125,40 +84,11 @@ describe('the transaction of a handler', () => {
   })
 })
 
-describe('an inbox', () => {
-  test('can be anybody’s', () => {
-    class Own implements Inbox<Tx> {
-      async once({ key, retainMs }: OnceRequest, work: (tx: Tx) => Promise<void>): Promise<OnceResult> {
-        expectTypeOf(key).toEqualTypeOf<string | null>()
-        expectTypeOf(retainMs).toBeNumber()
-        await work({ insert: async () => {} })
-        return { status: 'handled' }
-      }
-    }
-    createReceiver({
-      ...common,
-      inbox: new Own(),
-      on: { 'order.created': (_event, ctx) => expectTypeOf(ctx.tx).toEqualTypeOf<Tx>() },
-    })
-  })
-
-  test('resolves to an object with one of four words', () => {
-    expectTypeOf<OnceResult['status']>().toEqualTypeOf<'handled' | 'discarded' | 'duplicate' | 'in_flight'>()
-    expectTypeOf<Discard>().not.toExtend<OnceResult>()
-    // @ts-expect-error a word that the contract does not have
-    createReceiver({ ...common, inbox: { once: async () => ({ status: 'ok' as const }) }, on: {} })
-    // @ts-expect-error the bare word
-    createReceiver({ ...common, inbox: { once: async () => 'handled' as const }, on: {} })
-    // @ts-expect-error a pool is not an inbox, though an event emitter has a once
-    createReceiver({ ...common, inbox: {} as Pool, on: {} })
-  })
-})
+describe('an inbox', () => {})
 
 describe('of Postgres', () => {
-  type DrizzleTx = Parameters<Parameters<ReturnType<typeof drizzlePostgres>['transaction']>[0]>[0]
   const pool = {} as Pool
   const sql = {} as Sql
-  const typedSql = {} as Sql<{ bigint: bigint }>
   const client = {} as Client
   const drizzleOnClient = drizzlePostgres({} as PoolClient)
   const drizzleDb = {} as ReturnType<typeof drizzlePostgres>
@@ -167,24 +97,9 @@ describe('of Postgres', () => {
   test('an inbox has the transaction of the library that it is given', () => {
     expectTypeOf(postgresInbox(pool)).toEqualTypeOf<PostgresInbox<PoolClient>>()
     expectTypeOf(postgresInbox(sql)).toEqualTypeOf<PostgresInbox<TransactionSql>>()
-    expectTypeOf(postgresInbox(typedSql)).toEqualTypeOf<PostgresInbox<TransactionSql<{ bigint: bigint }>>>()
-    expectTypeOf(postgresInbox({} as PostgresDriver<DrizzleTx>)).toEqualTypeOf<PostgresInbox<DrizzleTx>>()
     expectTypeOf(postgresInbox(pool, { table: 't', as: (one) => drizzlePostgres(one) })).toEqualTypeOf<
       PostgresInbox<typeof drizzleOnClient>
     >()
-    expectTypeOf(postgresInbox(kyselyDriver)).toEqualTypeOf<PostgresInbox<Transaction<Tables>>>()
-    expectTypeOf(postgresInbox(pool, { table: 'a.b', idleTimeoutSeconds: 5 })).toExtend<Inbox<PoolClient>>()
-    expectTypeOf<TransactionOf<Pool>>().toEqualTypeOf<PoolClient>()
-    expectTypeOf<TransactionOf<Sql>>().toEqualTypeOf<TransactionSql>()
-    // @ts-expect-error the handlers would get another library's transaction
-    const wrong: WebhookOptions<unknown, PoolClient> = { ...common, inbox: postgresInbox(sql), on: {} }
-    void wrong
-  })
-
-  test('a store takes a pool of pg, or the sql of postgres.js', () => {
-    expectTypeOf(postgresStore(pool)).toEqualTypeOf<PostgresStore>()
-    expectTypeOf(postgresStore(sql, { table: 't', purgeEverySeconds: 60 })).toExtend<IdempotencyStore>()
-    postgresStore(typedSql)
   })
 
   test('anything but a pool is refused', () => {
@@ -194,27 +109,16 @@ describe('of Postgres', () => {
     postgresInbox(drizzleDb)
     // @ts-expect-error it needs a driver
     postgresInbox(kysely)
-    // @ts-expect-error a typo
-    postgresInbox(pool, { idleTimeoutSecond: 1 })
     // @ts-expect-error one connection cannot serve concurrent deliveries
     postgresStore(client)
-    // @ts-expect-error not a pool
-    postgresStore(drizzleDb)
     // @ts-expect-error a store needs no transactions
     postgresStore(kyselyDriver)
-    // @ts-expect-error a typo
-    postgresStore(pool, { tabel: 't' })
   })
 
   test('isNewest answers for one change or a list, in the transaction alone', () => {
     const inbox = postgresInbox(pool)
     expectTypeOf(inbox.isNewest({} as PoolClient, change)).toEqualTypeOf<Promise<boolean>>()
     expectTypeOf(inbox.isNewest({} as PoolClient, [change] as const)).toEqualTypeOf<Promise<boolean[]>>()
-    expectTypeOf(postgresInbox(kyselyDriver).isNewest).parameter(0).toEqualTypeOf<Transaction<Tables>>()
-    // @ts-expect-error it needs a date
-    inbox.isNewest({} as PoolClient, { subject: 's' })
-    // @ts-expect-error a number is no date
-    inbox.isNewest({} as PoolClient, { subject: 's', at: 1763805600000 })
     // @ts-expect-error it is not in the transaction
     inbox.isNewest(pool, change)
   })
@@ -231,28 +135,6 @@ describe('of MySQL', () => {
   test('an inbox has the transaction of the library that it is given', () => {
     expectTypeOf(mysqlInbox(pool)).toEqualTypeOf<MysqlInbox<PoolConnection>>()
     expectTypeOf(mysqlInbox(mariadbPool)).toEqualTypeOf<MysqlInbox<MariadbConnection>>()
-    expectTypeOf(mysqlInbox(kyselyDriver)).toEqualTypeOf<MysqlInbox<Transaction<Tables>>>()
-    expectTypeOf(mysqlInbox(pool, { table: 't', as: (client) => drizzleMysql({ client }) })).toEqualTypeOf<
-      MysqlInbox<typeof drizzleOnConnection>
-    >()
-    expectTypeOf(mysqlInbox(mariadbPool, { as: (one) => ({ one }) })).toEqualTypeOf<
-      MysqlInbox<{ one: MariadbConnection }>
-    >()
-    expectTypeOf(mysqlInbox(callbackPool.promise())).toEqualTypeOf<MysqlInbox<PoolConnection>>()
-    expectTypeOf(mysqlInbox(pool, { table: 'a.b', idleTimeoutSeconds: 5 })).toExtend<Inbox<PoolConnection>>()
-    expectTypeOf<MysqlTransactionOf<MysqlPool>>().toEqualTypeOf<PoolConnection>()
-    expectTypeOf<MysqlTransactionOf<MariadbPool>>().toEqualTypeOf<MariadbConnection>()
-    const inbox = mysqlInbox(mariadbPool)
-    // @ts-expect-error the handlers would get another library's transaction
-    const wrong: WebhookOptions<unknown, PoolConnection> = { ...common, inbox, on: {} }
-    void wrong
-  })
-
-  test('a store and failures take a pool of mysql2 or of mariadb', () => {
-    expectTypeOf(mysqlStore(pool)).toEqualTypeOf<MysqlStore>()
-    expectTypeOf(mysqlStore(mariadbPool, { table: 't', purgeEverySeconds: 60 })).toExtend<IdempotencyStore>()
-    expectTypeOf(mysqlFailures(mariadbPool, { retentionSeconds: 864_000 })).toEqualTypeOf<MysqlFailures>()
-    expectTypeOf(mysqlFailures(kyselyDriver)).toEqualTypeOf<MysqlFailures>()
   })
 
   test('anything but a pool is refused', () => {
@@ -262,33 +144,12 @@ describe('of MySQL', () => {
     mysqlInbox(callbackPool)
     // @ts-expect-error it needs a driver
     mysqlInbox(drizzleOnConnection)
-    // @ts-expect-error it needs a driver
-    mysqlInbox(kysely)
-    // @ts-expect-error a typo
-    mysqlInbox(pool, { idleTimeoutSecond: 1 })
     // @ts-expect-error a driver itself decides what handlers get
     mysqlInbox(kyselyDriver, { as: (client: PoolConnection) => client })
-    // @ts-expect-error one connection cannot serve concurrent deliveries
-    mysqlStore(connection)
-    // @ts-expect-error it has callbacks
-    mysqlStore(callbackPool)
     // @ts-expect-error a store needs no transactions
     mysqlStore(kyselyDriver)
-    // @ts-expect-error a typo
-    mysqlStore(pool, { tabel: 't' })
     // @ts-expect-error not a pool
     mysqlFailures(kysely)
-    // @ts-expect-error failures hand no transaction to a handler
-    mysqlFailures(pool, { as: (client: PoolConnection) => client })
-  })
-
-  test('isNewest answers for one change or a list, in the transaction alone', () => {
-    const inbox = mysqlInbox(pool)
-    expectTypeOf(inbox.isNewest({} as PoolConnection, change)).toEqualTypeOf<Promise<boolean>>()
-    expectTypeOf(inbox.isNewest({} as PoolConnection, [change] as const)).toEqualTypeOf<Promise<boolean[]>>()
-    expectTypeOf(mysqlInbox(mariadbPool).isNewest).parameter(0).toEqualTypeOf<MariadbConnection>()
-    // @ts-expect-error it is not in the transaction
-    inbox.isNewest(pool, change)
   })
 })
 
@@ -318,23 +179,12 @@ describe('of SQLite', () => {
   const sync = {} as DatabaseSync
 
   test('a store and an inbox take the databases of better-sqlite3, libsql and node:sqlite', () => {
-    expectTypeOf<BetterSqlite3.Database>().toExtend<SqliteDatabase>()
-    expectTypeOf<Libsql.Database>().toExtend<SqliteDatabase>()
     expectTypeOf(sqliteStore(better)).toEqualTypeOf<SqliteStore>()
-    expectTypeOf(
-      sqliteStore(sync, { table: 't', now: Date.now, purgeEverySeconds: 60 }),
-    ).toExtend<IdempotencyStore>()
     expectTypeOf(sqliteInbox(better)).toEqualTypeOf<SqliteInbox<BetterSqlite3.Database>>()
     expectTypeOf(sqliteInbox(libsql)).toEqualTypeOf<SqliteInbox<Libsql.Database>>()
     expectTypeOf(sqliteInbox(sync)).toEqualTypeOf<SqliteInbox<DatabaseSync>>()
-    // @ts-expect-error a path
-    sqliteStore('webhooks.db')
     // @ts-expect-error a pool
     sqliteInbox({} as Pool)
-    // @ts-expect-error a typo
-    sqliteStore(better, { tabel: 't' })
-    // @ts-expect-error seconds
-    sqliteInbox(better, { purgeEverySeconds: '60' })
   })
 
   test('effects get the very database, and commit gives what they return', () => {
@@ -349,7 +199,6 @@ describe('of SQLite', () => {
             return db.prepare('INSERT INTO orders (id) VALUES (?)').run(event.data.order.id).changes
           })
           expectTypeOf(changes).toEqualTypeOf<number>()
-          expectTypeOf(tx.commit(() => {})).toEqualTypeOf<void>()
         },
       },
     })
@@ -364,38 +213,18 @@ describe('of SQLite', () => {
   })
 })
 
-describe('of Redis, a store takes', () => {
-  const ioredis = {} as Redis
+test('a store on Redis takes nothing but a client', () => {
   const nodeRedis = {} as ReturnType<typeof createClient>
-  const upstash = {} as Upstash
-
-  test('every client that it works with', () => {
-    expectTypeOf(redisStore(ioredis)).toEqualTypeOf<RemoteStore>()
-    redisStore({} as Cluster)
-    redisStore(nodeRedis)
-    redisStore({} as ReturnType<typeof createClientPool>)
-    redisStore({} as ReturnType<typeof createCluster>)
-    redisStore({} as ReturnType<typeof createSentinel>)
-    redisStore(upstash)
-    redisStore({} as UpstashOnCloudflare)
-  })
-
-  test('nothing else', () => {
-    // @ts-expect-error: sends nothing before exec()
-    redisStore(ioredis.pipeline())
-    // @ts-expect-error: sends nothing before exec()
-    redisStore(nodeRedis.multi())
-    // @ts-expect-error: sends nothing before exec()
-    redisStore(upstash.pipeline())
-    // @ts-expect-error: sends nothing before exec()
-    redisStore(upstash.multi())
-    // @ts-expect-error: its calls return no promise
-    redisStore(nodeRedis.legacy())
-    // @ts-expect-error: must be awaited
-    redisStore(nodeRedis.connect())
-    // @ts-expect-error: not a client
-    redisStore('redis://localhost')
-  })
+  // @ts-expect-error: sends nothing before exec()
+  redisStore(({} as Redis).pipeline())
+  // @ts-expect-error: sends nothing before exec()
+  redisStore(({} as Upstash).pipeline())
+  // @ts-expect-error: its calls return no promise
+  redisStore(nodeRedis.legacy())
+  // @ts-expect-error: must be awaited
+  redisStore(nodeRedis.connect())
+  // @ts-expect-error: not a client
+  redisStore('redis://localhost')
 })
 
 test('the class of the Durable Objects types a binding, as `wrangler types` writes it, and can be extended', () => {

@@ -1,18 +1,13 @@
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
-import express, {
-  type Request as ExpressRequest,
-  type Response as ExpressResponse,
-  type RequestHandler,
-} from 'express'
+import express, { type Request as ExpressRequest, type RequestHandler } from 'express'
 import fastify, { type FastifyBaseLogger, type FastifyRequest, type FastifyTypeProvider } from 'fastify'
-import fastify4 from 'fastify4'
-import { type Context, type Env, type Handler, Hono } from 'hono'
-import { type BodyReader, type Inbox, type Operations, type OrderCreatedEvent, unchecked } from 'tix-webhooks'
-import { type ExpressWebhooks, tixWebhooks as onExpress } from 'tix-webhooks/express'
-import { type FastifyWebhooks, tixWebhooks as onFastify } from 'tix-webhooks/fastify'
-import { type FetchWebhooks, tixWebhooks as onFetch, requestBody } from 'tix-webhooks/fetch'
+import { type Context, type Handler, Hono } from 'hono'
+import { type Inbox, unchecked } from 'tix-webhooks'
+import { tixWebhooks as onExpress } from 'tix-webhooks/express'
+import { tixWebhooks as onFastify } from 'tix-webhooks/fastify'
+import { type FetchWebhooks, tixWebhooks as onFetch } from 'tix-webhooks/fetch'
 import { type HonoWebhooks, tixWebhooks as onHono } from 'tix-webhooks/hono'
-import { type NodeWebhooks, tixWebhooks as onNode, streamBody } from 'tix-webhooks/node'
+import { tixWebhooks as onNode } from 'tix-webhooks/node'
 import { describe, expectTypeOf, test } from 'vitest'
 
 const options = { secret: 's', on: { 'order.created': () => {} } }
@@ -34,15 +29,9 @@ describe('the functions of the options get the request of the framework, and the
       },
       schemas,
       on: {
-        'order.created': (event, { request }) => {
-          expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>()
-          expectTypeOf(request).toEqualTypeOf<ExpressRequest>()
-        },
         'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<{ cents: number }>(),
       },
     })
-    // @ts-expect-error a typo
-    onExpress({ secret: 's', schemas, on: { 'order.refundd': () => {} } })
   })
 
   test('on Fastify', () => {
@@ -53,15 +42,9 @@ describe('the functions of the options get the request of the framework, and the
       },
       schemas,
       on: {
-        'order.created': (event, { request }) => {
-          expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>()
-          expectTypeOf(request).toEqualTypeOf<FastifyRequest>()
-        },
         'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<{ cents: number }>(),
       },
     })
-    // @ts-expect-error a typo
-    onFastify({ secret: 's', schemas, on: { 'order.refundd': () => {} } })
   })
 
   test('on Hono', () => {
@@ -69,7 +52,6 @@ describe('the functions of the options get the request of the framework, and the
       secret: (c: Context<AppEnv>) => c.env.TIX_SIGNING_SECRET,
       schemas,
       on: {
-        'order.created': (event) => expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>(),
         'order.refunded': (event, { request }) => {
           expectTypeOf(event.data).toEqualTypeOf<{ cents: number }>()
           expectTypeOf(request).toEqualTypeOf<Context<AppEnv>>()
@@ -78,46 +60,6 @@ describe('the functions of the options get the request of the framework, and the
     })
     expectTypeOf(hooks).toEqualTypeOf<HonoWebhooks<AppEnv>>()
     new Hono<AppEnv>().post('/hooks', hooks)
-    // @ts-expect-error no such binding
-    onHono({ secret: (c: Context<AppEnv>) => c.env.SECRET, on: {} })
-    // @ts-expect-error a typo
-    onHono({ secret: 's', schemas, on: { 'order.refundd': () => {} } })
-  })
-
-  test('on Hono with its environment as a type argument, if nothing else is to be inferred', () => {
-    onHono<AppEnv>({
-      secret: (c) => c.env.TIX_SIGNING_SECRET,
-      on: { 'order.created': (_event, ctx) => expectTypeOf(ctx.request).toEqualTypeOf<Context<AppEnv>>() },
-    })
-    onHono<AppEnv>({
-      secret: (c) => c.env.TIX_SIGNING_SECRET,
-      // @ts-expect-error with one explicit type argument, nothing else is inferred
-      schemas,
-      on: {},
-    })
-    onHono<AppEnv>({
-      secret: (c) => c.env.TIX_SIGNING_SECRET,
-      // @ts-expect-error with one explicit type argument, nothing else is inferred
-      inbox,
-      namespace: 'orders',
-      on: {},
-    })
-  })
-
-  test('of fetch', () => {
-    onFetch({
-      secret: process.env.TIX_SIGNING_SECRET,
-      schemas,
-      on: {
-        'order.created': (event, { request }) => {
-          expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>()
-          expectTypeOf(request).toEqualTypeOf<Request>()
-        },
-        'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<{ cents: number }>(),
-      },
-    })
-    // @ts-expect-error a typo
-    onFetch({ secret: 's', schemas, on: { 'order.refundd': () => {} } })
   })
 
   test('of node:http', () => {
@@ -134,8 +76,6 @@ describe('the functions of the options get the request of the framework, and the
         },
       },
     })
-    // @ts-expect-error a typo
-    onNode({ secret: 's', schemas, on: { 'order.refundd': () => {} } })
   })
 })
 
@@ -152,16 +92,10 @@ describe('a function that says which parameters its route has', () => {
     })
     express().post('/hooks/:account', hooks)
     express.Router({ mergeParams: true }).post('/', hooks)
-    onExpress({
-      secret: 's',
-      on: { 'event.*': (_event, { request }: { request: OfExpress }) => request.params.account },
-    })
-    // @ts-expect-error no such parameter
-    onExpress({ secret: (request: OfExpress) => request.params.tenant, on: {} })
   })
 
   test('gives them to all functions of Fastify', () => {
-    const hooks = onFastify({
+    onFastify({
       secret: (request: OfFastify) => request.params.account,
       inbox: (request) => {
         expectTypeOf(request).toEqualTypeOf<OfFastify>()
@@ -175,43 +109,26 @@ describe('a function that says which parameters its route has', () => {
         },
       },
     })
-    fastify().post('/hooks/:account', hooks)
-    fastify({ http2: true }).post<{ Params: Params }>('/hooks/:account', hooks)
     onFastify({
       secret: (request: FastifyRequest<{ Params: Params; Querystring: { live: string } }>) =>
         request.params.account + request.query.live,
       on: { 'event.*': (_event, ctx) => expectTypeOf(ctx.request.params).toEqualTypeOf<Params>() },
     })
-    // @ts-expect-error no such parameter
-    onFastify({ secret: (request: OfFastify) => request.params.tenant, on: {} })
   })
 })
 
 describe('the handler that is made', () => {
   test('is a request handler of Express', () => {
     const hooks = onExpress(options)
-    expectTypeOf(hooks).toEqualTypeOf<ExpressWebhooks>()
     expectTypeOf(hooks).toExtend<RequestHandler>()
-    expectTypeOf<Parameters<ExpressWebhooks>>().toEqualTypeOf<
-      [request: ExpressRequest, response: ExpressResponse]
-    >()
     // Express 4's types are checked by test/repo/package.test.ts.
     express().post('/a/:tenant/hooks', express.raw({ type: '*/*' }), hooks)
-    express.Router().use('/hooks', hooks)
   })
 
   test('is a handler of Hono, in an app with any bindings', () => {
     const hooks = onHono(options)
-    expectTypeOf(hooks).toEqualTypeOf<HonoWebhooks<Env>>()
     expectTypeOf(hooks).toExtend<Handler>()
     new Hono<AppEnv>().basePath('/a/:tenant').post('/hooks', hooks)
-    new Hono<AppEnv>().post('/hooks', onHono({ secret: process.env.TIX_SIGNING_SECRET, on: {} }))
-  })
-
-  test('is a listener of node:http', () => {
-    const hooks = onNode(options)
-    expectTypeOf(hooks).toEqualTypeOf<NodeWebhooks>()
-    createHttpServer(hooks)
   })
 
   test('fits whatever a platform passes second', () => {
@@ -221,27 +138,11 @@ describe('the handler that is made', () => {
     }
     const hooks: FetchWebhooks = onFetch(options)
     const next: (request: Request, context: { params: Promise<{ id: string }> }) => unknown = hooks
-    const deno: (request: Request, info: { remoteAddr: { hostname: string } }) => Promise<Response> = hooks
-    const bun: (request: Request, server: { requestIP(request: Request): unknown }) => Promise<Response> =
-      hooks
     const worker: {
       fetch(request: Request, env: { SECRET: string }, ctx: ExecutionContext): Promise<Response>
     } = { fetch: hooks }
-    for (const fits of [next, deno, bun, worker.fetch]) expectTypeOf(fits).toBeFunction()
+    for (const fits of [next, worker.fetch]) expectTypeOf(fits).toBeFunction()
     expectTypeOf(hooks).toBeCallableWith({} as Request, {} as ExecutionContext)
-  })
-
-  test('can be drained, and replays with the request of its framework', () => {
-    expectTypeOf<ExpressWebhooks>().toExtend<Operations<ExpressRequest>>()
-    expectTypeOf<FastifyWebhooks>().toExtend<Operations<FastifyRequest>>()
-    expectTypeOf<HonoWebhooks<AppEnv>>().toExtend<Operations<Context<AppEnv>>>()
-    expectTypeOf<FetchWebhooks['replay']>().toEqualTypeOf<Operations<Request>['replay']>()
-    expectTypeOf<NodeWebhooks['replay']>().toEqualTypeOf<Operations<IncomingMessage>['replay']>()
-  })
-
-  test('has a reader of bodies that other adapters can use', () => {
-    expectTypeOf(streamBody).returns.toEqualTypeOf<BodyReader>()
-    expectTypeOf(requestBody).returns.toEqualTypeOf<BodyReader>()
   })
 })
 
@@ -259,13 +160,9 @@ describe('the route options of Fastify fit an app', () => {
   const hooks = onFastify(options)
 
   test('with its own logger, server and type provider', () => {
-    expectTypeOf(hooks).toEqualTypeOf<FastifyWebhooks>()
     const app = fastify({ loggerInstance })
-    expectTypeOf(app.log).toEqualTypeOf<AppLogger>()
     app.post('/hooks', hooks)
-    fastify({ logger: true }).post('/hooks', onFastify({ secret: process.env.SECRET, on: {} }))
     fastify({ http2: true }).post('/hooks', hooks)
-    fastify({ http2: true, https }).post('/hooks', hooks)
     fastify({ https }).post('/hooks', hooks)
     fastify({ serverFactory: (handler) => createHttpServer(handler) }).post('/hooks', hooks)
     fastify({ http2: true, loggerInstance }).withTypeProvider<AppTypeProvider>().post('/hooks', hooks)
@@ -273,19 +170,9 @@ describe('the route options of Fastify fit an app', () => {
 
   test('beside a response schema, and in `route`', () => {
     fastify().post('/hooks', { ...hooks, schema })
-    fastify({ http2: true })
-      .withTypeProvider<AppTypeProvider>()
-      .post('/hooks', { ...hooks, schema })
     fastify()
       .withTypeProvider<AppTypeProvider>()
       .route({ method: 'POST', url: '/', ...hooks, schema })
-  })
-
-  test('of Fastify 4', () => {
-    fastify4({ logger: true }).post('/hooks', hooks)
-    fastify4({ http2: true }).post('/hooks', hooks)
-    fastify4({ https }).post('/hooks', { ...hooks, schema })
-    fastify4().route({ method: 'POST', url: '/hooks', ...hooks })
   })
 })
 
@@ -295,18 +182,10 @@ test('a handler of another adapter does not compile', () => {
   app.post('/hooks', onFastify(options))
   // @ts-expect-error a handler of Hono, which could be taken for an error handler
   app.post('/hooks', onHono(options))
-  // @ts-expect-error the same under a path
-  app.use('/hooks', onHono(options))
   // @ts-expect-error a handler of a Request, which could be taken for an error handler
   app.post('/hooks', onFetch(options))
-  // @ts-expect-error the same under a path
-  app.use('/hooks', onFetch(options))
-  // @ts-expect-error inline, where types are inferred from the place
-  app.post('/hooks', onHono({ secret: 's', on: { 'order.created': () => {} } }))
   // @ts-expect-error a handler of Express
   new Hono().post('/hooks', onExpress(options))
-  // @ts-expect-error route options of Fastify
-  new Hono().post('/hooks', onFastify(options))
   // @ts-expect-error a handler of a Request
   new Hono().post('/hooks', onFetch(options))
   // @ts-expect-error a handler of node:http
@@ -314,15 +193,5 @@ test('a handler of another adapter does not compile', () => {
   // @ts-expect-error a handler of Express
   fastify().post('/hooks', onExpress(options))
   // @ts-expect-error a handler of Hono
-  fastify().post('/hooks', onHono(options))
-  // @ts-expect-error a handler of a Request
-  fastify().post('/hooks', onFetch(options))
-  // @ts-expect-error a handler of node:http
-  fastify().post('/hooks', onNode(options))
-  // @ts-expect-error a handler of Express
-  createHttpServer(onExpress(options))
-  // @ts-expect-error a handler of Hono
   createHttpServer(onHono(options))
-  // @ts-expect-error a handler of a Request
-  createHttpServer(onFetch(options))
 })

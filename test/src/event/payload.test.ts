@@ -26,10 +26,8 @@ describe('a body that is no JSON', () => {
   test.each<[string, Uint8Array | string, RegExp]>([
     ['empty', '', /it is empty/],
     ['two byte order marks', Buffer.concat([BOM, BOM, encode(text)]), /cannot be parsed/],
-    ['cut off', text.slice(0, -1), /cannot be parsed/],
     ['NaN', envelope('{"n":NaN}'), /cannot be parsed/],
     ['a byte that UTF-8 never has', Buffer.concat([encode(text), Uint8Array.of(0xff)]), /not valid UTF-8/],
-    ['a surrogate in UTF-8', Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22), /not valid UTF-8/],
     ['gzip', Uint8Array.of(0x1f, 0x8b, 0x08, 0x00), /not valid UTF-8 \(is it compressed\?\)/],
     ['UTF-16', Buffer.from(`\ufeff${text}`, 'utf16le'), /not valid UTF-8/],
   ])('is %s', async (_, body, message) => {
@@ -39,22 +37,17 @@ describe('a body that is no JSON', () => {
     expect(error.message).toMatch(message)
   })
 
-  test.each<[string, string]>([
-    ['arrays in the data', envelope(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)],
-    ['objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
-    ['both by turns', envelope(`{"a":${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}}`)],
-  ])('is one of 100,000 levels of %s', async (_, body) => {
-    const error = await errorOf(body)
-    expect(error.code).toBe('not_json')
-    expect(error.message).toMatch(/nested deeper than 256 levels/)
-  })
-
-  test('is one level deeper than 256, and 256 are fine', async () => {
+  test('is one level deeper than 256, or far deeper; and 256 are fine', async () => {
     // The envelope and its data are two of the levels.
-    const body = (levels: number): string =>
+    const lists = (levels: number): string =>
       envelope(`{"a":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}`)
-    await expect(parseEvent(body(256))).resolves.toMatchObject({ type: 'x.y' })
-    expect(await errorOf(body(257))).toMatchObject({ code: 'not_json' })
+    await expect(parseEvent(lists(256))).resolves.toMatchObject({ type: 'x.y' })
+    const both = envelope(`{"a":${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}}`)
+    for (const body of [lists(257), lists(100_000), both]) {
+      const error = await errorOf(body)
+      expect(error.code).toBe('not_json')
+      expect(error.message).toMatch(/nested deeper than 256 levels/)
+    }
   })
 })
 
@@ -83,8 +76,6 @@ describe('JSON that is no envelope', () => {
       { ...orderCreated(), type: '' },
       [[['type'], 'expected a non-empty string, got an empty string']],
     ],
-    ['without created_at', { ...orderCreated(), created_at: null }, [[['created_at'], 'got null']]],
-    ['without data', { ...orderCreated(), data: undefined }, [[['data'], 'got undefined']]],
     ['with a list as data', { ...orderCreated(), data: [] }, [[['data'], 'got an array']]],
   ])('%s', async (_, value, issues) => {
     const error = await errorOf(JSON.stringify(value))
@@ -118,7 +109,6 @@ describe('the data of order.created', () => {
     [['order', 'id'], 'a string, got a number', orderWith({ id: 7 })],
     [['order', 'total_cents'], 'an integer, got a string', orderWith({ total_cents: '5400' })],
     [['order', 'total_cents'], 'an integer, got another number', orderWith({ total_cents: 54.5 })],
-    [['order', 'buyer_email'], 'a string, got an object', orderWith({ buyer_email: {} })],
     [['tickets'], 'an array, got undefined', { order }],
     [['tickets', 1], 'an object, got null', ticketsOf(ticket, null)],
     [['tickets', 0], 'an object, got an array', ticketsOf([ticket])],
@@ -133,29 +123,13 @@ describe('the data of order.created', () => {
     )
   })
 
-  test.each<[string, object]>([
-    ['a negative total', { order: { ...order, total_cents: -100 }, tickets: [ticket] }],
-    ['an address that is none', { order: { ...order, buyer_email: '' }, tickets: [ticket] }],
-    [
-      'fields that are not documented',
-      { order: { ...order, currency: 'EUR', fees: [1] }, tickets: [{ ...ticket, seat: null }], x: {} },
-    ],
-  ])('fits with %s, and is passed on untouched', async (_, data) => {
+  test('may have values and fields that are not documented, and is passed on untouched', async () => {
+    const data = {
+      order: { ...order, total_cents: -100, buyer_email: '', currency: 'EUR', fees: [1] },
+      tickets: [{ ...ticket, seat: null }],
+      x: {},
+    }
     const sent = { ...orderCreated(), data }
-    expect(await parseEvent(JSON.stringify(sent))).toEqual(sent)
-  })
-})
-
-describe('undocumented fields pass untouched', () => {
-  test.each([
-    'event.published',
-    'event.cancelled',
-    'event.rescheduled',
-    'order.refunded',
-    'constructor',
-    '__proto__',
-  ])('the data of %s', async (type) => {
-    const sent = lifecycleEvent(type, { anything: [1, null, { a: '' }] })
     expect(await parseEvent(JSON.stringify(sent))).toEqual(sent)
   })
 })

@@ -21,29 +21,15 @@ const good = lifecycleEvent('event.published', {
   event: { id: 'evt_1', doors_at: '2026-06-01T19:00:00+02:00', tiers: [{ cents: 5400 }] },
 })
 
-const withZod = z.object({
-  event: z.object({
-    id: z.string(),
-    doors_at: z.string().transform((text) => new Date(text)),
-    tiers: z.array(z.object({ cents: z.number() })),
-  }),
-})
+describe('a schema', () => {
+  const schema = z.object({
+    event: z.object({
+      id: z.string(),
+      doors_at: z.string().transform((text) => new Date(text)),
+      tiers: z.array(z.object({ cents: z.number() })),
+    }),
+  })
 
-const withValibot = v.object({
-  event: v.object({
-    id: v.string(),
-    doors_at: v.pipe(
-      v.string(),
-      v.transform((text) => new Date(text)),
-    ),
-    tiers: v.array(v.object({ cents: v.number() })),
-  }),
-})
-
-describe.each<[string, SchemaMap[string]]>([
-  ['zod', withZod],
-  ['valibot', withValibot],
-])('a schema of %s', (_, schema) => {
   test('gives its output as the data, and leaves the envelope as it was', async () => {
     const sent = { ...good, id: 'evt_9', extra: [1] }
     expect(await read(sent, { 'event.published': schema })).toEqual({
@@ -61,26 +47,17 @@ describe.each<[string, SchemaMap[string]]>([
       issues: [{ path: ['data', 'event', 'tiers', 1, 'cents'], message: expect.stringMatching(/number/) }],
     })
   })
-})
 
-describe.each<[string, SchemaMap[string]]>([
-  ['zod', z.object({ order: z.string().refine(async (text) => text === 'ok') })],
-  [
-    'valibot',
-    v.objectAsync({
-      order: v.pipeAsync(
-        v.string(),
-        v.checkAsync(async (text) => text === 'ok'),
-      ),
-    }),
-  ],
-])('an asynchronous schema of %s', (_, schema) => {
-  test('is awaited, and replaces the built-in check of its kind', async () => {
+  test('that is asynchronous is awaited, and replaces the built-in check of its kind', async () => {
+    const schemas = {
+      'order.created': z.object({ order: z.string().refine(async (text) => text === 'ok') }),
+    }
     const sent = { ...orderCreated(), data: { order: 'ok' } }
-    expect(await read(sent, { 'order.created': schema })).toEqual(sent)
-    await expect(read({ ...sent, data: { order: 'no' } }, { 'order.created': schema })).rejects.toMatchObject(
-      { code: 'data_mismatch', issues: [{ path: ['data', 'order'] }] },
-    )
+    expect(await read(sent, schemas)).toEqual(sent)
+    await expect(read({ ...sent, data: { order: 'no' } }, schemas)).rejects.toMatchObject({
+      code: 'data_mismatch',
+      issues: [{ path: ['data', 'order'] }],
+    })
   })
 })
 
@@ -110,54 +87,41 @@ test('a path of keys and a path of objects with keys are one path', () => {
 describe('a schema that returns no result is a misconfiguration', () => {
   const validate = new Ajv().compile({ type: 'object', required: ['buyer'] })
 
-  test.each<[string, unknown]>([
-    ['true, as the function of ajv does', validate({ buyer: 1 })],
-    ['issues that are undefined', { issues: undefined }],
-    ['a text', 'ok'],
-    ['null', null],
-  ])('%s', async (_, result) => {
+  const NO_RESULT = /schema for x\.y returned .*: it must return \{ value \} or \{ issues \}/
+  const THREW = /Your schema for x\.y threw/
+
+  test.each<[string, unknown, RegExp]>([
+    ['true, as the function of ajv does', validate({ buyer: 1 }), NO_RESULT],
+    ['a text', 'ok', NO_RESULT],
+    ['null', null, NO_RESULT],
+    ['issues that are no list', { issues: 7 }, THREW],
+    ['issues that are null', { value: 1, issues: null }, THREW],
+  ])('%s', async (_, result, message) => {
     for (const given of [result, Promise.resolve(result)]) {
       const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(() => given as never) })
       await expect(event).rejects.toBeInstanceOf(ConfigurationError)
-      await expect(event).rejects.toThrow(
-        /schema for x\.y returned .*: it must return \{ value \} or \{ issues \}/,
-      )
+      await expect(event).rejects.toThrow(message)
     }
   })
 })
 
-describe('a schema that fails instead of answering is a misconfiguration', () => {
-  const cause = new Error('the database of the schema is down')
-
-  test.each<[string, (value: unknown) => unknown]>([
-    ['throws', throws(cause)],
-    ['rejects', async () => Promise.reject(cause)],
-  ])('when it %s', async (_, validate) => {
-    const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(validate) })
-    await expect(event).rejects.toBeInstanceOf(ConfigurationError)
-    await expect(event).rejects.toMatchObject({ code: 'misconfigured', cause })
-    await expect(event).rejects.toThrow(/Your schema for x\.y threw instead of returning issues: fix it/)
-  })
-
-  test.each<[string, unknown]>([
-    ['issues that are no list', { issues: 7 }],
-    ['issues that are null', { value: 1, issues: null }],
-  ])('when it returns %s', async (_, result) => {
-    const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(() => result) })
-    await expect(event).rejects.toMatchObject({ name: 'ConfigurationError', code: 'misconfigured' })
-  })
+test.each<[string, (value: unknown) => unknown]>([
+  ['throws', throws(new Error('down'))],
+  ['rejects', async () => Promise.reject(new Error('down'))],
+])('a schema that %s instead of answering is a misconfiguration', async (_, validate) => {
+  const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(validate) })
+  await expect(event).rejects.toBeInstanceOf(ConfigurationError)
+  await expect(event).rejects.toMatchObject({ code: 'misconfigured', cause: { message: 'down' } })
+  await expect(event).rejects.toThrow(/Your schema for x\.y threw instead of returning issues: fix it/)
 })
 
-describe('unchecked()', () => {
-  test('checks nothing, and passes the data on as it is', async () => {
-    const sent = lifecycleEvent('order.refunded', { cents: 'not a number', more: [null] })
-    expect(await read(sent, { 'order.refunded': unchecked<{ cents: number }>() })).toEqual(sent)
-  })
+test('unchecked() checks nothing, and passes the data on as it is', async () => {
+  const sent = lifecycleEvent('order.refunded', { cents: 'not a number', more: [null] })
+  expect(await read(sent, { 'order.refunded': unchecked<{ cents: number }>() })).toEqual(sent)
 })
 
 describe('anything but a Standard Schema is a TypeError that names its kind', () => {
   test.each<[string, unknown]>([
-    ['null', null],
     ['an object', { '~standard': { version: 1 } }],
     ['a string', 'schema'],
   ])('%s', async (type, schema) => {
@@ -174,10 +138,7 @@ describe('anything but a Standard Schema is a TypeError that names its kind', ()
   })
 })
 
-test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
-  'a payload of type %s finds no schema',
-  async (type) => {
-    const sent = lifecycleEvent(type, { a: 1 })
-    expect(await read(sent, { 'x.y': schemaOf(() => ({ issues: [] })) })).toEqual(sent)
-  },
-)
+test.each(['constructor', '__proto__'])('a payload of type %s finds no schema', async (type) => {
+  const sent = lifecycleEvent(type, { a: 1 })
+  expect(await read(sent, { 'x.y': schemaOf(() => ({ issues: [] })) })).toEqual(sent)
+})

@@ -1,7 +1,7 @@
-import { Discard, memoryStore, RetryLater } from 'tix-webhooks'
+import { RetryLater } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../support/deliveries.js'
-import { deferred, throws, turns } from '../../support/promises.js'
+import { throws } from '../../support/promises.js'
 import { receiving, storeWith } from '../../support/receiving.js'
 import { SOON } from '../../support/retry-after.js'
 import { schemaOf } from '../../support/schema-of.js'
@@ -82,100 +82,38 @@ describe('the order of the steps', () => {
     })
     expect(touched).toEqual([])
   })
-
-  test('the check of the data comes before a place among the runs, and that before the claim', async () => {
-    const steps: string[] = []
-    const [work, running, waiting] = [deferred(), deferred(), deferred()]
-    const base = memoryStore()
-    const { store, namespace } = storeWith({
-      claim: (request) => {
-        steps.push('claim')
-        return base.claim(request)
-      },
-    })
-    const validate = (value: unknown) => {
-      steps.push('check')
-      return { value }
-    }
-    const { send } = receiving({
-      store,
-      namespace,
-      concurrency: 1,
-      schemas: { 'order.created': { '~standard': { version: 1, vendor: 'test', validate } } } as never,
-      key: (event) => {
-        steps.push('key')
-        if (steps.includes('claim')) waiting.resolve()
-        return (event.data as { order: { id: string } }).order.id
-      },
-      on: {
-        'order.created': () => {
-          running.resolve()
-          return work.promise
-        },
-      },
-    })
-    const first = send(orderCreated())
-    await running.promise
-    const second = send(orderCreated())
-    await waiting.promise
-    await turns(5)
-    expect(steps).toEqual(['key', 'check', 'claim', 'key', 'check'])
-    work.resolve()
-    expect([(await first).outcome, (await second).outcome]).toEqual(['handled', 'handled'])
-  })
 })
 
-test('onUnhandled gets what `on` does not name, once', async () => {
-  const kinds: string[] = []
-  const { send } = receiving({
-    on: { 'order.created': () => {} },
-    onUnhandled: (event) => kinds.push(event.type),
-  })
-  await send(orderCreated())
-  await send(lifecycleEvent('event.published'))
-  await send(lifecycleEvent('event.archived'))
-  await send(lifecycleEvent('event.archived'))
-  expect(kinds).toEqual(['event.published', 'event.archived'])
-})
-
-test.each([
-  ['Discard', new Discard('from the wrong place')],
-  ['RetryLater', new RetryLater({ afterSeconds: 90 })],
-])('a %s that a schema throws is a fault of the schema, not a wish', async (_, wish) => {
-  const schema = schemaOf(throws(wish))
-  const { send } = receiving({
-    schemas: { 'order.created': schema },
-    on: { 'order.created': () => {} },
-  } as object)
+test('a RetryLater that a schema throws is a fault of the schema, not a wish', async () => {
+  const schema = schemaOf(throws(new RetryLater({ afterSeconds: 90 })))
+  const on = { 'order.created': () => {} }
+  const { send } = receiving({ schemas: { 'order.created': schema }, on } as object)
   expect(await send(orderCreated())).toMatchObject({ outcome: 'misconfigured' })
 })
 
-test('the handler gets everything known about the delivery', async () => {
-  const now = 1_747_490_531_500
-  const seen: unknown[] = []
-  const { receiver } = receiving({
-    now: () => now,
-    namespace: 'shop',
-    secret: ['whsec_new', SECRET],
-    on: { 'order.created': (event, ctx) => seen.push({ event, ctx, aborted: ctx.signal.aborted }) },
-  })
-  const order = orderCreated({ id: 'ord_9' })
-  const { header, body } = await sign(order, { timestamp: 1_747_490_500 })
-  const request = { url: '/hooks' }
-  await receiver.receive({ header, body, request })
-  expect(seen).toMatchObject([
-    {
-      event: order,
-      ctx: {
-        request,
-        key: 'shop/order.created/ord_9',
-        attempt: 1,
-        deduplicated: true,
-        signedAt: new Date(1_747_490_500_000),
-        secretIndex: 1,
-        rawBody: body,
-      },
-      aborted: false,
+describe('a secret function', () => {
+  test.each([[undefined], [''], [[]], [[undefined]], ['whsec_x\n'], [7]])(
+    'that returns %o is misconfigured, never an empty key',
+    async (value) => {
+      const { send, reports } = receiving({ secret: () => value as string })
+      expect(await send(orderCreated())).toMatchObject({ outcome: 'misconfigured', code: 'misconfigured' })
+      expect(reports[0]?.error.message).toMatch(/secret function returned/)
     },
-  ])
+  )
+
+  test('is given the request, and may answer later and with several', async () => {
+    const requests: unknown[] = []
+    const indexes: number[] = []
+    const { send } = receiving({
+      secret: async (request) => {
+        requests.push(request)
+        return ['whsec_old', SECRET]
+      },
+      on: { 'order.created': (_, ctx) => indexes.push(ctx.secretIndex) },
+    })
+    const request = { tenant: 'a' }
+    expect(await send(orderCreated(), { request })).toEqual({ outcome: 'handled' })
+    expect(requests).toEqual([request])
+    expect(indexes).toEqual([1])
+  })
 })

@@ -1,9 +1,10 @@
-import { Discard, type HandlerContext, RetryLater, type WebhookOptions } from 'tix-webhooks'
+import type { ClaimResult, HandlerContext } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { orderCreated } from '../../support/deliveries.js'
-import { BOOM, begin, throwing } from '../../support/delivering.js'
-import { deferred, never } from '../../support/promises.js'
-import { receiving } from '../../support/receiving.js'
+import { orderCreated, sign } from '../../support/deliveries.js'
+import { BOOM, begin } from '../../support/delivering.js'
+import { deferred, never, throws } from '../../support/promises.js'
+import { receiving, storeWith } from '../../support/receiving.js'
+import { schemaOf } from '../../support/schema-of.js'
 import { advance, useVirtualTime } from '../../support/virtual-time.js'
 
 useVirtualTime()
@@ -13,109 +14,26 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-type Handler = (event: unknown, ctx: HandlerContext) => unknown
-
-const handledBy = (handler: Handler): Partial<WebhookOptions> => ({ on: { 'order.created': handler } })
-
-const FREE = new Discard('free')
-const LATER = new RetryLater({ afterSeconds: 60 })
-const THENABLE = Object.defineProperty({}, 'then', { value: (done: () => void) => done() })
-
-/** A promise with an own property that throws when it is called or read. */
-const promiseWith = (property: 'then' | 'constructor', own: 'value' | 'get'): Promise<unknown> =>
-  Object.defineProperty(Promise.resolve(), property, { [own]: throwing })
-
-const NOT_CONNECTED = expect.objectContaining({ message: 'not connected' })
-
-const ENDS: readonly [how: string, handler: () => unknown, outcome: object, end: 'complete' | 'release'][] = [
-  ['returns', () => 'a value that nobody looks at', { outcome: 'handled' }, 'complete'],
-  ['returns a thenable', () => THENABLE, { outcome: 'handled' }, 'complete'],
-  [
-    'returns a promise with a then of its own',
-    () => promiseWith('then', 'value'),
-    { outcome: 'handled' },
-    'complete',
-  ],
-  [
-    'returns a promise that cannot be awaited',
-    () => promiseWith('constructor', 'get'),
-    { outcome: 'failed', code: 'handler_failed', error: NOT_CONNECTED },
-    'release',
-  ],
-  ['rejects with Discard', () => Promise.reject(FREE), { outcome: 'discarded', error: FREE }, 'complete'],
-  [
-    'rejects with RetryLater',
-    () => Promise.reject(LATER),
-    { outcome: 'retry_later', code: 'retry_later', retryAfterSeconds: 60, error: LATER },
-    'release',
-  ],
-  ['throws', throwing, { outcome: 'failed', code: 'handler_failed', error: NOT_CONNECTED }, 'release'],
-  [
-    'rejects',
-    () => Promise.reject(BOOM),
-    { outcome: 'failed', code: 'handler_failed', error: BOOM },
-    'release',
-  ],
-]
-
-describe('a handler', () => {
-  test.each(ENDS)(
-    'that %s ends the delivery so, and the store hears of it',
-    async (_, handler, outcome, end) => {
-      const { answer, called, receiver } = await begin({}, handledBy(handler))
-      expect(await answer).toEqual(outcome)
-      expect(called()).toEqual(['claim', end])
-      await receiver.drain()
-    },
-  )
-
-  test('has its signal left alone when it settles in time, whatever comes later', async () => {
-    const { contexts, work, answer } = await begin({}, { maxRunSeconds: 90 })
-    await advance(89.999)
-    work.resolve(undefined)
-    expect(await answer).toEqual({ outcome: 'handled' })
-    await advance(300)
-    expect(contexts[0]?.signal.aborted).toBe(false)
-  })
-
-  test('that has settled is not given up while that is being recorded', async () => {
-    const recorded = deferred<boolean>()
-    const { contexts, work, answered, kept, codes, drain } = await begin(
-      { complete: () => recorded.promise },
-      { maxRunSeconds: 10, timeoutSeconds: 11 },
-    )
-    await advance(9.5)
-    work.resolve(undefined)
-    await advance(1.499)
-    expect(answered()).toBeUndefined()
-    await advance(0.001)
-    expect(answered()).toEqual({ outcome: 'handled' })
-    expect(contexts[0]?.signal.aborted).toBe(false)
-    const drained = drain()
-    expect(kept()).toHaveLength(1)
-    await advance(0.4)
-    expect(drained.isResolved).toBe(false)
-    recorded.resolve(true)
-    expect(await kept()[0]).toEqual({ outcome: 'handled' })
-    expect(codes()).toEqual([])
-  })
-})
-
-test('a drain waits for the record of a handler that has settled late, for longer than the handler might run', async () => {
+test('a handler that has settled is not given up while that is being recorded', async () => {
   const recorded = deferred<boolean>()
-  const { work, answered, drain } = await begin(
+  const { contexts, work, answered, kept, codes, drain } = await begin(
     { complete: () => recorded.promise },
-    { timeoutSeconds: 5, maxRunSeconds: 10 },
+    { maxRunSeconds: 10, timeoutSeconds: 11 },
   )
   await advance(9.5)
-  expect(answered()).toMatchObject({ code: 'timed_out' })
   work.resolve(undefined)
+  await advance(1.499)
+  expect(answered()).toBeUndefined()
+  await advance(0.001)
+  expect(answered()).toEqual({ outcome: 'handled' })
+  expect(contexts[0]?.signal.aborted).toBe(false)
   const drained = drain()
-  await advance(1.9)
+  expect(kept()).toHaveLength(1)
+  await advance(0.4)
   expect(drained.isResolved).toBe(false)
   recorded.resolve(true)
-  await advance(0)
-  expect(drained.isResolved).toBe(true)
+  expect(await kept()[0]).toEqual({ outcome: 'handled' })
+  expect(codes()).toEqual([])
 })
 
 describe('a handler that has not settled after maxRunSeconds', () => {
@@ -153,87 +71,52 @@ describe('a handler that has not settled after maxRunSeconds', () => {
   })
 })
 
-describe('the signal of a handler', () => {
-  function countControllers() {
-    const made = vi.fn()
-    class Counted extends AbortController {
-      constructor() {
-        super()
-        made()
-      }
+test('the signal of a context costs no AbortController before it is looked at, and is one wherever the context is wrapped', async () => {
+  const made = vi.fn()
+  class Counted extends AbortController {
+    constructor() {
+      super()
+      made()
     }
-    vi.stubGlobal('AbortController', Counted)
-    return made
   }
+  vi.stubGlobal('AbortController', Counted)
+  const { answered, contexts } = await begin({ renew: async () => false }, { maxRunSeconds: 90 })
+  await advance(90)
+  expect(answered()).toMatchObject({ code: 'given_up' })
+  expect(made).not.toHaveBeenCalled()
 
-  test('costs no AbortController before it is looked at, given up or not', async () => {
-    const made = countControllers()
-    const contexts: HandlerContext[] = []
-    const handler: Handler = (_, ctx) => {
-      contexts.push(ctx)
-      return never()
-    }
-    const { answered } = await begin(
-      { renew: async () => false },
-      { ...handledBy(handler), maxRunSeconds: 90 },
-    )
-    await advance(90)
-    expect(answered()).toMatchObject({ code: 'given_up' })
-    expect(made).not.toHaveBeenCalled()
-
-    // Read only now, it has aborted, for the first reason.
-    expect(contexts[0]?.signal).toMatchObject({ aborted: true, reason: { code: 'lease_lost' } })
-    expect(contexts[0]?.signal).toBe(contexts[0]?.signal)
-    expect(made).toHaveBeenCalledOnce()
-  })
+  // Read only now, it has aborted, for the first reason.
+  const ctx = contexts[0] as HandlerContext
+  const { signal } = ctx
+  expect(signal).toMatchObject({ aborted: true, reason: { code: 'lease_lost' } })
+  for (const one of [ctx, Object.create(ctx), new Proxy(ctx, {})]) expect(one.signal).toBe(signal)
+  expect(made).toHaveBeenCalledOnce()
 })
 
-describe('a handler that never settles', () => {
-  test('is given up after maxRunSeconds: its signal aborts, it is reported, and the event runs again after the lease', async () => {
-    let signal: AbortSignal | undefined
-    const runs: unknown[] = []
-    const { send, reports } = receiving({
-      on: {
-        'order.created': (_, ctx) => {
-          signal ??= ctx.signal
-          runs.push(ctx.attempt)
-          return ctx.attempt === 1 ? never() : undefined
-        },
-      },
-    })
-    const order = orderCreated()
-    const first = send(order)
-    await advance(10)
-    await first
-    await advance(289)
-    expect(signal?.aborted).toBe(false)
-    await advance(1)
-    expect(signal?.aborted).toBe(true)
-    expect(reports.map(({ error }) => error.code)).toEqual(['timed_out', 'given_up'])
-    await advance(60)
-    expect(await send(order)).toEqual({ outcome: 'handled' })
-    expect(runs).toEqual([1, 2])
-  })
-})
-
-test('a handler that outlives its answer, is given up and then fails is reported once at each of the three', async () => {
-  const work = deferred()
+test('a handler that never settles is given up after maxRunSeconds: its signal aborts, it is reported, and the event runs again after the lease', async () => {
+  let signal: AbortSignal | undefined
+  const runs: unknown[] = []
   const { send, reports } = receiving({
-    timeoutSeconds: 5,
-    maxRunSeconds: 10,
-    on: { 'order.created': () => work.promise },
+    on: {
+      'order.created': (_, ctx) => {
+        signal ??= ctx.signal
+        runs.push(ctx.attempt)
+        return ctx.attempt === 1 ? never() : undefined
+      },
+    },
   })
-  const outcome = send(orderCreated())
-  await advance(5)
-  await outcome
-  await advance(5)
-  work.reject(new Error('much too late'))
-  await advance(0)
-  expect(reports.map(({ error }) => error.code ?? error.message)).toEqual([
-    'timed_out',
-    'given_up',
-    'much too late',
-  ])
+  const order = orderCreated()
+  const first = send(order)
+  await advance(10)
+  await first
+  await advance(289)
+  expect(signal?.aborted).toBe(false)
+  await advance(1)
+  expect(signal?.aborted).toBe(true)
+  expect(reports.map(({ error }) => error.code)).toEqual(['timed_out', 'given_up'])
+  await advance(60)
+  expect(await send(order)).toEqual({ outcome: 'handled' })
+  expect(runs).toEqual([1, 2])
 })
 
 test('a drain and the platform wait no longer though both limits of a delivery pass in one step, as a fake clock makes them', async () => {
@@ -245,4 +128,102 @@ test('a drain and the platform wait no longer though both limits of a delivery p
   expect(await outcome).toMatchObject({ code: 'given_up' })
   await Promise.all(kept)
   await receiver.drain()
+})
+
+describe('at the deadline', () => {
+  test.each([
+    ['a secret function', { secret: () => never<string>() }],
+    ['a schema', { schemas: { 'order.created': schemaOf(() => never()) } }],
+    [
+      'a schema that is asked because the key function has thrown, and',
+      { schemas: { 'order.created': schemaOf(() => never()) }, key: throws(new Error('no id')) },
+    ],
+  ])('%s that hangs is answered timed_out, and no handler starts later', async (_, options) => {
+    const handler = vi.fn()
+    const { send } = receiving({ ...options, on: { 'order.created': handler } } as object)
+    const outcome = send(orderCreated())
+    await advance(10)
+    expect(await outcome).toMatchObject({ outcome: 'timed_out', code: 'timed_out', retryAfterSeconds: 5 })
+    expect(handler).not.toHaveBeenCalled()
+  })
+
+  test('a handler that goes on is answered timed_out; its completion is recorded, and the retry is a duplicate', async () => {
+    const work = deferred()
+    const handler = vi.fn(() => work.promise)
+    const { send, records } = receiving({ on: { 'order.created': handler } })
+    const order = orderCreated()
+    const first = send(order)
+    await advance(10)
+    expect(await first).toMatchObject({ outcome: 'timed_out', retryAfterSeconds: 5 })
+
+    // The lease is 60 s, and is renewed as long as the handler runs.
+    await advance(100)
+    expect(await send(order)).toMatchObject({ outcome: 'in_flight' })
+    work.resolve()
+    await advance(0)
+    expect(await send(order)).toEqual({ outcome: 'duplicate' })
+    expect(handler).toHaveBeenCalledOnce()
+    expect(records.map(({ outcome }) => outcome)).toEqual(['timed_out', 'in_flight', 'duplicate'])
+  })
+
+  test('a delivery that waits for its store is handed to waitUntil from its claim to its answer', async () => {
+    const claimed = deferred<ClaimResult>()
+    const { store, namespace } = storeWith({ claim: () => claimed.promise })
+    const { receiver } = receiving({ store, namespace, on: { 'order.created': () => {} } })
+    const kept: Promise<unknown>[] = []
+    const waitUntil = (promise: Promise<unknown>) => kept.push(promise)
+    const forged = await sign(orderCreated(), { secret: 'whsec_forged' })
+    await receiver.receive({ ...forged, request: null, waitUntil })
+    expect(kept).toHaveLength(0)
+    const outcome = receiver.receive({ ...(await sign(orderCreated())), request: null, waitUntil })
+    await advance(1)
+    expect(kept).toHaveLength(1)
+    const ended = vi.fn()
+    void kept[0]?.then(ended)
+    await advance(0)
+    expect(ended).not.toHaveBeenCalled()
+    claimed.resolve({ status: 'claimed', attempt: 1 })
+    expect(await outcome).toEqual({ outcome: 'handled' })
+    await advance(0)
+    expect(ended).toHaveBeenCalledOnce()
+  })
+
+  test('a waitUntil that throws changes nothing', async () => {
+    const work = deferred()
+    const { receiver } = receiving({ on: { 'order.created': () => work.promise } })
+    const waitUntil = throws(new Error('This context has no ExecutionContext'))
+    const outcome = receiver.receive({ ...(await sign(orderCreated())), request: null, waitUntil })
+    await advance(10)
+    expect(await outcome).toMatchObject({ outcome: 'timed_out' })
+    work.resolve()
+    await advance(0)
+  })
+
+  test('no handler is started any more where the event loop was blocked past it', async () => {
+    const handler = vi.fn()
+    const { store, namespace, base } = storeWith({
+      claim: async (request) => {
+        const result = await base.claim(request)
+        // The clock advances and no timer fires, as when the thread is blocked.
+        vi.setSystemTime(Date.now() + 11_000)
+        vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 11_000)
+        return result
+      },
+    })
+    const { send } = receiving({ store, namespace, on: { 'order.created': handler } })
+    const order = orderCreated()
+    expect(await send(order)).toMatchObject({ outcome: 'timed_out' })
+    vi.restoreAllMocks()
+    expect(handler).not.toHaveBeenCalled()
+    await advance(0)
+    // The grant was released.
+    expect(
+      await base.claim({
+        key: `test/order.created/${order.data.order.id}`,
+        token: 'x',
+        leaseMs: 1,
+        retainMs: 9,
+      }),
+    ).toMatchObject({ status: 'claimed' })
+  })
 })

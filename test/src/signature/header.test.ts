@@ -38,7 +38,6 @@ async function expectRefused(header: unknown, code: string, message: RegExp) {
 
 describe('a missing header', () => {
   test.each<[string, unknown]>([
-    ['undefined', undefined],
     ['null', null],
     ['an empty string', ''],
   ])('is %s', async (_, header) => {
@@ -52,44 +51,26 @@ describe('a missing header', () => {
   })
 })
 
-describe('a header is taken', () => {
-  test.each<[string, (v1: string) => unknown]>([
-    ['in its plain form', (v1) => `t=${AT},${v1}`],
-    ['with blanks around its items', (v1) => ` t=${AT} ,\t ${v1}\t`],
-    ['with other names, which are ignored', (v1) => `v0=x,t=${AT},v2=${HEX},${v1},k==,T=1,x=é\u0000`],
-    ['as an array in pieces, joined with commas', (v1) => [`t=${AT}`, v1]],
-    ['with 16 v1, the last of them good', (v1) => `t=${AT},${`v1=${HEX},`.repeat(15)}${v1}`],
-    ['at 4096 characters', (v1) => `t=${AT},${v1},x=`.padEnd(4096, 'x')],
-  ])('%s', async (_, headerOf) => {
-    expect(await verify(headerOf(v1))).toEqual({ signedAt: new Date(AT * 1000), secretIndex: 0 })
-  })
-
-  test('with a zero before its digits, where these are what was signed', async () => {
-    const signedContent = (_: string, body: Uint8Array): Uint8Array => body
-    const { header } = await sign(BODY, { timestamp: AT, signature: { signedContent } })
-    expect(
-      await verifySignature(BODY, header.replace('t=', 't=000'), {
-        secret: SECRET,
-        signature: { signedContent },
-        now: () => AT * 1000,
-      }),
-    ).toEqual({ signedAt: new Date(AT * 1000), secretIndex: 0 })
-  })
+test.each<[string, (v1: string) => unknown]>([
+  ['in its plain form', (v1) => `t=${AT},${v1}`],
+  ['with blanks around its items', (v1) => ` t=${AT} ,\t ${v1}\t`],
+  ['with other names, which are ignored', (v1) => `v0=x,t=${AT},v2=${HEX},${v1},k==,T=1,x=é\u0000`],
+  ['as an array in pieces, joined with commas', (v1) => [`t=${AT}`, v1]],
+  ['with 16 v1, the last of them good', (v1) => `t=${AT},${`v1=${HEX},`.repeat(15)}${v1}`],
+  ['at 4096 characters', (v1) => `t=${AT},${v1},x=`.padEnd(4096, 'x')],
+])('a header is taken %s', async (_, headerOf) => {
+  expect(await verify(headerOf(v1))).toEqual({ signedAt: new Date(AT * 1000), secretIndex: 0 })
 })
 
 describe('a malformed header, with a true signature in it, is refused for', () => {
   test.each<[string, (v1: string) => unknown, RegExp]>([
     ['no t', (v1) => v1, /has no t\./],
-    ['an empty t', (v1) => `t=,${v1}`, /decimal digits alone/],
     ['a t without a value', (v1) => `t,${v1}`, /not name=value/],
-    ['a minus sign', (v1) => `t=-1,${v1}`, /decimal digits alone/],
     ['a new line after the digits', (v1) => `t=${AT}\n,${v1}`, /decimal digits alone/],
     ['digits of another script', (v1) => `t=١٧٤٧٤٩٠٥٣١,${v1}`, /decimal digits alone/],
-    ['t in capitals', (v1) => `T=${AT},${v1}`, /has no t\./],
     ['a no-break space before t', (v1) => `\u00a0t=${AT},${v1}`, /has no t\./],
     ['t twice', (v1) => `t=${AT},t=1,${v1}`, /more than one t/],
     ['no v1', () => `t=${AT}`, /has no v1/],
-    ['a blank before the equals sign', (v1) => `t=${AT},${v1.replace('=', ' =')}`, /has no v1/],
     ['17 v1, the first of them good', (v1) => `t=${AT},${v1}${`,v1=${HEX}`.repeat(16)}`, /more than 16 v1/],
     ['4097 characters', (v1) => `t=${AT},${v1},x=`.padEnd(4097, 'x'), /longer than 4096/],
     ['an item without a name', (v1) => `t=${AT},${v1},=x`, /not name=value/],
@@ -100,7 +81,6 @@ describe('a malformed header, with a true signature in it, is refused for', () =
   })
 
   test.each<[string, (header: string) => unknown]>([
-    ['a number', () => 7],
     ['bytes', (header) => new TextEncoder().encode(header)],
     ['an array in an array', (header) => [[header]]],
   ])('being no string: %s', async (_, headerOf) => {
@@ -108,77 +88,35 @@ describe('a malformed header, with a true signature in it, is refused for', () =
   })
 })
 
-describe('a v1 that can match nothing is a mismatch, whatever it is made of', () => {
-  test.each<[string, string]>([
-    ['empty', 'v1='],
-    ['characters beyond ASCII at the right length', `v1=${'é'.repeat(64)}`],
-    ['characters whose low byte is a digit', `v1=${'\u0130'.repeat(64)}`],
-    ['no hex at the right length', `v1=${'g'.repeat(64)}`],
-    ['blanks that a number parser takes', `v1=0${' 1'.repeat(31)}0`],
-    ['as long as another hash\u2019s', `v1=${HEX}${HEX}`],
-  ])('%s', async (_, item) => {
-    await expectRefused(
-      `t=${AT},${item}`,
-      'signature_mismatch',
-      /No signature in x-service-signature matches/,
-    )
-  })
-
-  test.each<[string, (text: string) => string]>([
-    ['the true bytes, and junk', (text) => `v1=${text}zz`],
-    ['the true bytes but the last', (text) => `v1=${text.slice(0, -2)}`],
-    ['the true bytes under another name', (text) => `v1=,V1=${text}`],
-  ])('%s', async (_, itemOf) => {
-    await expectRefused(`t=${AT},${itemOf(v1.slice(3))}`, 'signature_mismatch', /No signature/)
-  })
-
-  test.each<[string, (text: string) => string]>([
-    ['no padding', (text) => text.replace('=', '')],
-    ['no base64', () => 'é'.repeat(44)],
-    ['blanks, which atob skips', (text) => ` ${text.slice(0, 43)}`.padEnd(44)],
-    ['line ends, which atob skips', (text) => `${text.slice(0, 20)}\n${text.slice(20)}`],
-  ])('base64 with %s', async (_, textOf) => {
-    const { header } = await sign(BODY, { timestamp: AT, signature: { encoding: 'base64' } })
-    const text = header.slice(header.indexOf('v1=') + 3)
-    expect(await verify(header, 'base64')).toMatchObject({ secretIndex: 0 })
-    await expect(verify(`t=${AT},v1=${textOf(text)}`, 'base64')).rejects.toMatchObject({
-      name: 'WebhookVerificationError',
-      code: 'signature_mismatch',
-    })
+test.each<['hex' | 'base64', string, (text: string) => string]>([
+  ['hex', 'the true bytes, and junk', (text) => `${text}zz`],
+  ['hex', 'blanks that a number parser takes', () => `0${' 1'.repeat(31)}0`],
+  ['base64', 'blanks, which atob skips', (text) => ` ${text.slice(0, 43)}`.padEnd(44)],
+  ['base64', 'line ends, which atob skips', (text) => `${text.slice(0, 20)}\n${text.slice(20)}`],
+])('a v1 in %s of %s is a mismatch', async (encoding, _, textOf) => {
+  const { header } = await sign(BODY, { timestamp: AT, signature: { encoding } })
+  expect(await verify(header, encoding)).toMatchObject({ secretIndex: 0 })
+  const text = header.slice(header.indexOf('v1=') + 3)
+  await expect(verify(`t=${AT},v1=${textOf(text)}`, encoding)).rejects.toMatchObject({
+    name: 'WebhookVerificationError',
+    code: 'signature_mismatch',
   })
 })
 
 // A quadratic pass over millions of characters or items would run into the time limit of a test.
-describe('a header of any length is refused', () => {
-  test.each<[string, () => unknown, string]>([
-    ['5 MB of one letter', () => 'a'.repeat(5_000_000), 'header_malformed'],
-    ['5 MB of commas', () => ','.repeat(5_000_000), 'header_malformed'],
-    ['75,000 v1', () => `t=${AT}${`,v1=${HEX}`.repeat(75_000)}`, 'header_malformed'],
-    ['4096 blanks inside an item', () => `t=${AT},v1=x${' '.repeat(4000)}y`, 'signature_mismatch'],
-    [
-      '4096 blanks inside an item that begins with one',
-      () => ` v1=x${' '.repeat(4000)}y`,
-      'header_malformed',
-    ],
-    ['an array of 100,000', () => new Array(100_000).fill('t=1'), 'header_malformed'],
-    ['an array nested a thousand times', () => nested(1000), 'header_malformed'],
-  ])('%s', async (_, headerOf, code) => {
-    await expect(verify(headerOf())).rejects.toMatchObject({ name: 'WebhookVerificationError', code })
-  })
-
-  test('an array whose members are too long to be joined is malformed like any long header', async () => {
-    const header = new Array(200).fill('a'.repeat(5_000_000))
-    await expect(verify(header)).rejects.toMatchObject({
-      name: 'WebhookVerificationError',
-      code: 'header_malformed',
-      message: expect.stringMatching(/longer than 4096/),
-    })
-  })
+test.each<[string, () => unknown, string]>([
+  ['5 MB of one letter', () => 'a'.repeat(5_000_000), 'header_malformed'],
+  ['75,000 v1', () => `t=${AT}${`,v1=${HEX}`.repeat(75_000)}`, 'header_malformed'],
+  ['4096 blanks inside an item', () => `t=${AT},v1=x${' '.repeat(4000)}y`, 'signature_mismatch'],
+  [
+    'an array whose members are too long to be joined',
+    () => new Array(200).fill('a'.repeat(5_000_000)),
+    'header_malformed',
+  ],
+  ['an array of 100,000', () => new Array(100_000).fill('t=1'), 'header_malformed'],
+])('a header of any length is refused: %s', async (_, headerOf, code) => {
+  await expect(verify(headerOf())).rejects.toMatchObject({ name: 'WebhookVerificationError', code })
 })
-
-function nested(levels: number): unknown {
-  return levels === 0 ? 't=1' : [nested(levels - 1)]
-}
 
 describe('whatever a stranger sends, the answer is a verification error, never a match', () => {
   const anything = fc.anything({ withNullPrototype: true, withObjectString: true, withSparseArray: true })

@@ -2,54 +2,24 @@ import * as nodeCrypto from 'node:crypto'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type HmacEngine, nodeEngine, secretKey, webEngine } from '../../../src/signature/hmac.js'
-import { packageWithEngine, withProcess } from '../../support/engines.js'
+import { withProcess } from '../../support/engines.js'
 import { throws } from '../../support/promises.js'
 
 const node = nodeEngine(nodeCrypto)
 const web = webEngine(globalThis.crypto)
 
-const algorithms = fc.constantFrom('SHA-256' as const, 'SHA-512' as const)
-const encodings = fc.constantFrom('hex' as const, 'base64' as const)
-// A secret of more than 128 bytes is longer than a block of either hash, and is hashed first.
-const secretBytes = fc.uint8Array({ minLength: 1, maxLength: 300 })
-const contents = fc.uint8Array({ maxLength: 500 })
-const prefixes = fc.string({ unit: 'binary' })
-
 afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe('the two engines agree', () => {
-  test('on the HMAC of any secret, prefix and content, in either encoding', { tags: ['slow'] }, async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        algorithms,
-        encodings,
-        secretBytes,
-        prefixes,
-        contents,
-        async (algorithm, encoding, secret, prefix, content) => {
-          const byNode = await node.hmac(algorithm, secretKey(secret), prefix, content, encoding)
-          const byWeb = await web.hmac(algorithm, secretKey(secret), prefix, content, encoding)
-          expect(byWeb).toBe(byNode)
-          expect(Buffer.from(byNode, encoding)).toHaveLength(algorithm === 'SHA-256' ? 32 : 64)
-          expect(Buffer.from(byNode, encoding).toString(encoding)).toBe(byNode)
-        },
-      ),
-      { numRuns: 300 },
-    )
-  })
-
-  test('on SHA-256 of any text', async () => {
-    await fc.assert(
-      fc.asyncProperty(prefixes, async (text) => {
-        expect(await web.sha256Hex(text)).toBe(await node.sha256Hex(text))
-      }),
-    )
-    expect(await node.sha256Hex('abc')).toBe(
-      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
-    )
-  })
+// signature.test.ts has each engine verify the other's signatures.
+test('the two engines agree on SHA-256 of any text', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: 'binary' }), async (text) => {
+      expect(await web.sha256Hex(text)).toBe(await node.sha256Hex(text))
+    }),
+  )
+  expect(await node.sha256Hex('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
 })
 
 describe.each<[string, HmacEngine]>([
@@ -58,15 +28,6 @@ describe.each<[string, HmacEngine]>([
 ])('equal on the %s engine', (_, { equal }) => {
   const ascii = fc.string({ unit: 'binary-ascii', maxLength: 130 })
   const copy = (text: string): string => Buffer.from(text).toString()
-
-  test('holds for the same text, and for no other', () => {
-    fc.assert(
-      fc.property(ascii, ascii, (a, b) => {
-        expect(equal(a, copy(a))).toBe(true)
-        expect(equal(a, b)).toBe(a === b)
-      }),
-    )
-  })
 
   test('fails for one character anywhere, whatever was compared before', () => {
     fc.assert(
@@ -86,30 +47,21 @@ describe.each<[string, HmacEngine]>([
   })
 
   test('fails, and does not throw, for text that is not ASCII', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 64 }), (text) => {
-        const expected = 'a'.repeat(text.length)
-        equal(expected, copy(expected))
-        expect(equal(text, expected)).toBe(text === expected)
-      }),
-    )
     // Two characters of four bytes: the second must not leave the previous content.
     equal('ab', copy('ab'))
     for (const text of ['a\u00e9', '\u00e9b', '\u{1f3ab}', 'a\ud800']) expect(equal(text, 'ab')).toBe(false)
   })
 })
 
-describe('a secret is imported once', () => {
-  test('for each hash on the web engine, also by deliveries that come together', async () => {
-    const importKey = vi.spyOn(globalThis.crypto.subtle, 'importKey')
-    const key = secretKey(Buffer.from('k'))
-    const sign = () => web.hmac('SHA-256', key, '', Buffer.from('{}'), 'hex')
-    const [first, second] = await Promise.all([sign(), sign()])
-    expect(first).toBe(second)
-    expect(importKey).toHaveBeenCalledTimes(1)
-    await web.hmac('SHA-512', key, '', Buffer.from('{}'), 'hex')
-    expect(importKey).toHaveBeenCalledTimes(2)
-  })
+test('a secret is imported once for each hash on the web engine, also by deliveries that come together', async () => {
+  const importKey = vi.spyOn(globalThis.crypto.subtle, 'importKey')
+  const key = secretKey(Buffer.from('k'))
+  const sign = () => web.hmac('SHA-256', key, '', Buffer.from('{}'), 'hex')
+  const [first, second] = await Promise.all([sign(), sign()])
+  expect(first).toBe(second)
+  expect(importKey).toHaveBeenCalledTimes(1)
+  await web.hmac('SHA-512', key, '', Buffer.from('{}'), 'hex')
+  expect(importKey).toHaveBeenCalledTimes(2)
 })
 
 describe('the engine is chosen at the first call', () => {
@@ -120,15 +72,9 @@ describe('the engine is chosen at the first call', () => {
     return digest.mock.calls.length > 0
   }
 
-  test('as node:crypto where process can give it', async () => {
-    const { hmac } = await packageWithEngine('node')
-    expect(await isWeb(hmac.hmacEngine())).toBe(false)
-  })
-
   test.each<[string, object | undefined]>([
     ['there is no process', undefined],
     ['process has no getBuiltinModule, as before Node 20.16', {}],
-    ['getBuiltinModule knows no node:crypto', { getBuiltinModule: () => undefined }],
     ['getBuiltinModule only throws', { getBuiltinModule: throws(new Error('not supported here')) }],
   ])('as Web Crypto where %s', async (_, other) => {
     vi.resetModules()

@@ -1,31 +1,15 @@
 import { type SignatureOptions, signPayload, verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
-import { signatureScheme } from '../../../src/signature/scheme.js'
 import { SECRET, sign } from '../../support/deliveries.js'
-
-test('the defaults are what the field does for this form of header', () => {
-  expect(signatureScheme()).toEqual({
-    header: 'x-service-signature',
-    algorithm: 'SHA-256',
-    encoding: 'hex',
-    signedContent: 'dot',
-    timestampUnit: 's',
-  })
-})
 
 describe('an invalid option is a TypeError that names it, before anything is computed', () => {
   test.each<[string, unknown, RegExp]>([
     ['algorithm', 'sha256', /signature\.algorithm must be "SHA-256" or "SHA-512"/],
-    ['algorithm', 'SHA-1', /signature\.algorithm must be/],
     ['encoding', 'base64url', /signature\.encoding must be "hex" or "base64"/],
-    ['encoding', '', /signature\.encoding must be/],
     ['signedContent', 'body', /signature\.signedContent must be "dot" or "concat"/],
-    ['signedContent', 1, /signature\.signedContent must be/],
     ['timestampUnit', 'seconds', /signature\.timestampUnit must be "s" or "ms"/],
-    ['header', '', /signature\.header must be the name of a header/],
     ['header', 'x service', /signature\.header must be the name of a header/],
     ['header', 'x-sig\r\nx-other: 1', /signature\.header must be the name of a header/],
-    ['header', 'x-sïg', /signature\.header must be the name of a header/],
     ['header', 7, /signature\.header must be the name of a header/],
   ])('signature.%s = %j', async (option, value, message) => {
     const signature = { [option]: value } as SignatureOptions

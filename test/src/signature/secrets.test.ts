@@ -17,46 +17,32 @@ const refused: [string, unknown, RegExp][] = [
     undefined,
     /^secret is undefined: pass the signing secret.*environment variable.*\(next build\), pass a function: secret: \(\) => process\.env\./,
   ],
-  ['null', null, /^secret is null: /],
   ['an empty string', '', /^secret is empty: /],
-  ['no bytes', new Uint8Array(), /^secret is empty: /],
   ['an empty list', [], /the list of secrets is empty; pass at least one/],
-  ['undefined in a list', ['good', undefined], /^secret\[1\] is undefined: /],
   ['a hole in a list', Object.assign(['good'], { length: 2 }), /^secret\[1\] is undefined: /],
   ['a number', 42, /must be a string or a Uint8Array, not a number/],
-  ['a promise', Promise.resolve('good'), /must be a string or a Uint8Array, not a promise/],
   ['a new line after it', 'good\n', EDGE],
-  ['a no-break space after it', 'good\u00a0', EDGE],
   ['the bytes of a text file with a new line', Buffer.from('whsec_good\n'), EDGE],
   ['double quotes around it', '"whsec_good"', QUOTED],
-  ['quotes around it, in a list', ['good', '"good"'], /^secret\[1\] is in quotes/],
   ['the bytes of text in quotes', Buffer.from('"whsec_good"'), QUOTED],
   ...[
     'undefined',
     'null',
-    'NaN',
     '[object Promise]',
     'whsec_',
     `\${TIX_SIGNING_SECRET}`,
     `whsec_\${SECRET:-}`,
-    '$TIX_SIGNING_SECRET',
     '%TIX_SIGNING_SECRET%',
     '<SIGNING_SECRET>',
     '$(TIX_SIGNING_SECRET)',
-    '__TIX_SIGNING_SECRET__',
     '#{TIX_SIGNING_SECRET}#',
     'process.env.TIX_SIGNING_SECRET',
     'TIX_SIGNING_SECRET',
-    'None',
-    'true',
     'undefined,undefined',
     'whsec_…',
-    'whsec_xxxxxx',
     'changeme',
-    'your_secret_here',
     'op://vault/tix/secret',
     'arn:aws:secretsmanager:eu-west-1:1:secret:tix',
-    '@Microsoft.KeyVault(SecretUri=https://v/s)',
     '{{ .Values.secret }}',
   ].map((text): [string, unknown, RegExp] => [`the placeholder ${text}`, text, PLACEHOLDER]),
   ['the bytes of a placeholder', Buffer.from('undefined'), PLACEHOLDER],
@@ -89,11 +75,6 @@ describe('a secret that cannot be meant is a TypeError', () => {
       ),
     )
   })
-
-  test('and says who gave it', () => {
-    expect(() => secretKeys(undefined, 'the secret function')).toThrow(/^the secret function is undefined/)
-    expect(() => secretKeys([], 'the secret function')).toThrow(/^the secret function: the list/)
-  })
 })
 
 function errorOf(run: () => unknown): unknown {
@@ -123,17 +104,13 @@ describe('a secret becomes a key', () => {
     ['per cent signs around it', '%abcdef12%'],
     ['random bytes that end in a new line', Uint8Array.of(0x8f, 0x00, 0xff, 0x0a)],
     ['a quote at one end', '"whsec'],
-    ['another quote at each end', `"whsec'`],
     ['random bytes between two quotes', Uint8Array.of(0x22, 0xff, 0x22)],
   ])('with %s', (_, secret) => {
     expect(keysOf(secret)).toHaveLength(1)
   })
 
-  test.each<[string, (text: string) => Uint8Array]>([
-    ['Uint8Array', (text) => Uint8Array.from(Buffer.from(text))],
-    ['Buffer', (text) => Buffer.from(text)],
-  ])('that a later change of the caller\u2019s %s does not reach', async (_, bytesOf) => {
-    const secret = bytesOf('whsec_wiped')
+  test('that a later change of the caller\u2019s bytes does not reach', async () => {
+    const secret = Buffer.from('whsec_wiped')
     const receiver = createReceiver({ secret, on: { 'order.created': () => {} } })
     secret.fill(0)
     const delivery = await sign({ type: 'x', created_at: '', data: {} }, { secret: 'whsec_wiped' })

@@ -1,41 +1,31 @@
-import type { BodyReader, Delivery } from 'tix-webhooks'
+import type { BodyReader, Delivery, WebhookOptions } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { orderCreated, sign } from '../../../support/deliveries.js'
 import { throwing } from '../../../support/delivering.js'
 import { never } from '../../../support/promises.js'
 import { receiving } from '../../../support/receiving.js'
 
-describe('the body', () => {
-  test.each([
-    [{ code: 'too_large' }, 'too_large', 'too_large'],
-    [{ code: 'misconfigured', message: 'parsed' }, 'misconfigured', 'misconfigured'],
-    [new Error('aborted'), 'incomplete', 'body_incomplete'],
-    [undefined, 'incomplete', 'body_incomplete'],
-  ])('whose reader rejects with %o is %s', async (reason, outcome, code) => {
-    const { receiver, records } = receiving()
-    const body: BodyReader = () => Promise.reject(reason)
-    expect(await receiver.receive({ header: 't=1,v1=ab', body, request: null })).toMatchObject({
-      outcome,
-      code,
-    })
-    expect(records).toMatchObject([{ outcome, code }])
-  })
+/** A delivery with this body, which no signature matches. */
+function deliver(body: unknown, options: Partial<WebhookOptions> = {}) {
+  const { receiver, reports } = receiving(options)
+  const received = receiver.receive({ header: 't=1,v1=ab', body: body as BodyReader, request: null })
+  return received.then((ended) => ({ ...ended, error: ended.error as Error, reports }))
+}
 
-  test.each([
-    [{ code: 'too_large' }, /larger than 1048576 bytes/],
-    [{ code: 'misconfigured', message: 'parsed' }, /^parsed$/],
-    [{ code: 'misconfigured' }, /^The body cannot be read/],
-    [{ code: 'body_incomplete' }, /did not arrive whole/],
-  ])(
-    'whose reader rejects with %o ends with an error of ours, of which that is the cause',
-    async (cause, message) => {
-      const { receiver } = receiving()
-      const body: BodyReader = () => Promise.reject(cause)
-      const { error } = await receiver.receive({ header: 't=1,v1=ab', body, request: null })
-      expect(error).toMatchObject({ code: cause.code, message: expect.stringMatching(message) })
-      expect((error as Error).cause).toBe(cause)
-    },
-  )
+describe('the body', () => {
+  test.each<[unknown, string, string, RegExp]>([
+    [{ code: 'too_large' }, 'too_large', 'too_large', /larger than 1048576 bytes/],
+    [{ code: 'misconfigured', message: 'parsed' }, 'misconfigured', 'misconfigured', /^parsed$/],
+    [{ code: 'misconfigured' }, 'misconfigured', 'misconfigured', /^The body cannot be read/],
+    [{ code: 'body_incomplete' }, 'incomplete', 'body_incomplete', /did not arrive whole/],
+    [new Error('aborted'), 'incomplete', 'body_incomplete', /did not arrive whole/],
+    [undefined, 'incomplete', 'body_incomplete', /did not arrive whole/],
+  ])('whose reader rejects with %o is %s, with an error of ours', async (cause, outcome, code, message) => {
+    const { error, ...ended } = await deliver(() => Promise.reject(cause))
+    expect(ended).toMatchObject({ outcome, code })
+    expect(error).toMatchObject({ code, message: expect.stringMatching(message) })
+    expect(error.cause).toBe(cause)
+  })
 
   test.each<[string, BodyReader['isCutOff'], string]>([
     ['the client has gone', () => true, 'incomplete'],
@@ -44,27 +34,26 @@ describe('the body', () => {
     ['that it cannot tell', () => Promise.reject(new Error('closed')), 'unauthenticated'],
     ['nothing before the deadline', () => never(), 'unauthenticated'],
   ])('that does not match, and whose reader says %s', async (_, isCutOff, outcome) => {
-    const { receiver, reports } = receiving({ timeoutSeconds: 0.1 })
     const read = async () => new Uint8Array(2)
-    const body: BodyReader = isCutOff === undefined ? read : Object.assign(read, { isCutOff })
-    const ended = await receiver.receive({ header: 't=1,v1=ab', body, request: null })
+    const body = isCutOff === undefined ? read : Object.assign(read, { isCutOff })
+    const { reports, ...ended } = await deliver(body, { timeoutSeconds: 0.1 })
     expect(ended.outcome).toBe(outcome)
     expect(reports.map(({ error }) => error)).toEqual([ended.error])
-    const cause = outcome === 'incomplete' ? (ended.error as Error).cause : ended.error
+    const cause = outcome === 'incomplete' ? ended.error.cause : ended.error
     expect(cause).toHaveProperty('code', 'signature_mismatch')
   })
 
   test('whose reader would say that the client has gone is not asked about any other fault', async () => {
     const { receiver } = receiving()
     const isCutOff = vi.fn(() => true)
-    const body: BodyReader = Object.assign(async () => new Uint8Array(2), { isCutOff })
-    expect(await receiver.receive({ header: null, body, request: null })).toMatchObject({
+    const { header, body } = await sign('[]')
+    const read: BodyReader = Object.assign(async () => body, { isCutOff })
+    expect(await receiver.receive({ header: null, body: read, request: null })).toMatchObject({
       outcome: 'malformed',
     })
-    const order = await sign('[]')
-    const read: BodyReader = Object.assign(async () => order.body, { isCutOff })
-    const outcome = await receiver.receive({ header: order.header, body: read, request: null })
-    expect(outcome).toMatchObject({ code: 'not_an_envelope' })
+    expect(await receiver.receive({ header, body: read, request: null })).toMatchObject({
+      code: 'not_an_envelope',
+    })
     expect(isCutOff).not.toHaveBeenCalled()
   })
 
@@ -74,9 +63,8 @@ describe('the body', () => {
     ['neither', () => 'perhaps' as never, /client was too slow/],
     ['nothing, because it throws', () => throwing(), /client was too slow/],
   ])('that is late, and whose reader says that it is %s', async (_, isHeldUp, message) => {
-    const { receiver } = receiving({ timeoutSeconds: 0.1 })
     const asked: string[] = []
-    const body: BodyReader = Object.assign(() => never<Uint8Array>(), {
+    const body = Object.assign(() => never<Uint8Array>(), {
       isHeldUp() {
         asked.push('isHeldUp')
         return isHeldUp?.() as boolean
@@ -86,9 +74,9 @@ describe('the body', () => {
         throwing()
       },
     })
-    const { outcome, error } = await receiver.receive({ header: 't=1,v1=ab', body, request: null })
+    const { outcome, error } = await deliver(body, { timeoutSeconds: 0.1 })
     expect(outcome).toBe('incomplete')
-    expect((error as Error).message).toMatch(message)
+    expect(error.message).toMatch(message)
     expect(asked).toEqual(['isHeldUp', 'cancel'])
   })
 
@@ -104,32 +92,22 @@ describe('the body', () => {
     },
   )
 
-  test.each([['text'], [{ type: 'order.created' }], [undefined], [new ArrayBuffer(2)]])(
+  test.each(['text', { type: 'order.created' }, undefined, new ArrayBuffer(2)])(
     'that is %o and no bytes is misconfigured',
     async (body) => {
-      const { receiver, reports } = receiving()
       for (const given of [body, async () => body]) {
-        const outcome = await receiver.receive({
-          header: 't=1,v1=ab',
-          body: given as unknown as Uint8Array,
-          request: null,
-        })
-        expect(outcome).toMatchObject({ outcome: 'misconfigured' })
+        const { outcome, error } = await deliver(given)
+        expect(outcome).toBe('misconfigured')
+        expect(error.message).toMatch(/exact bytes as a Uint8Array/)
       }
-      expect(reports[0]?.error.message).toMatch(/exact bytes as a Uint8Array/)
     },
   )
 
   test('is refused over the limit also where a reader does not hold to it', async () => {
-    const { receiver } = receiving({ maxBodyBytes: 10 })
-    const asked: number[] = []
-    const body: BodyReader = async (maxBytes) => {
-      asked.push(maxBytes)
-      return new Uint8Array(11)
-    }
-    const { outcome, error } = await receiver.receive({ header: 't=1,v1=ab', body, request: null })
+    const body = vi.fn(async (_maxBytes: number) => new Uint8Array(11))
+    const { outcome, error } = await deliver(body, { maxBodyBytes: 10 })
     expect(outcome).toBe('too_large')
     expect(error).not.toHaveProperty('cause')
-    expect(asked).toEqual([10])
+    expect(body).toHaveBeenCalledExactlyOnceWith(10)
   })
 })

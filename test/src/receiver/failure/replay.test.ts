@@ -1,4 +1,10 @@
-import { type HandlerContext, memoryFailures, memoryStore, type WebhookOptions } from 'tix-webhooks'
+import {
+  type Failure,
+  type HandlerContext,
+  memoryFailures,
+  memoryStore,
+  type WebhookOptions,
+} from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../../support/deliveries.js'
 import { failing, KEY, ORDER } from '../../../support/failing-receiver.js'
@@ -176,44 +182,15 @@ test('a draining receiver replays nothing', async () => {
   expect(handler).toHaveBeenCalledOnce()
 })
 
-test('an onError that reads the request of a replay without one: the error goes to the default log', async () => {
-  const log = vi.spyOn(console, 'error').mockImplementation(() => {})
-  const { receiver, send } = failing({ onError: (_, { request }) => (request as { log(): void }).log() })
-  await send(ORDER, { request: { log: () => {} } })
-  expect(log).not.toHaveBeenCalled()
-  await receiver.replay(KEY)
-  expect(log).toHaveBeenCalledWith(expect.stringContaining('broken'))
-})
-
 test.each<[unknown, RegExp]>([
   [undefined, /replay needs the key of a failure, or a filter such as \{ group \}, not undefined/],
   [{ key: KEY }, /replay takes the key itself/],
   [{ group: undefined }, /group is undefined, which would not narrow the replay/],
   ['', /^key must be 1 to 255 characters long, and this one is empty/],
-  ['é', /^key must be printable ASCII/],
-  [new Request('http://localhost/replay?group=a'), /filter of replay must be a plain object/],
   [new Date(), /filter of replay must be a plain object/],
   [Object.create({ group: 'a' }), /filter of replay must be a plain object/],
 ])('replay of %o is refused', async (what, message) => {
   await expect(failing().receiver.replay(what as never)).rejects.toThrow(message)
-})
-
-test('a request that is not named is refused', async () => {
-  const request = new Request('http://localhost/replay') as never
-  await expect(failing().receiver.replay({}, request)).rejects.toThrow(
-    /must be a plain object, \{ request \}/,
-  )
-})
-
-test('an account function that hangs: it rejects', async () => {
-  const account = vi.fn((): unknown => ({ id: 'acme', secret: SECRET }))
-  const { receiver, send } = failing({ secret: undefined, account: account as never } as never)
-  await send(ORDER, { request: 'acme' })
-  account.mockImplementation(never)
-  const replaying = receiver.replay({}, { request: 'acme' })
-  const rejected = expect(replaying).rejects.toMatchObject({ code: 'account_unavailable' })
-  await advance(10)
-  await rejected
 })
 
 test.each<[string, Partial<WebhookOptions>, number]>([
@@ -227,4 +204,93 @@ test.each<[string, Partial<WebhookOptions>, number]>([
   handler.mockImplementation(() => {})
   await send(ORDER)
   expect(complete).toHaveBeenCalledWith(expect.anything(), days * 86_400_000)
+})
+
+test('failures that hang: it rejects', async () => {
+  const { receiver } = failing({ failures: { ...memoryFailures(), get: never as never } })
+  const rejected = expect(receiver.replay(KEY)).rejects.toMatchObject({ code: 'store_unavailable' })
+  await advance(10)
+  await rejected
+}, 3000)
+
+test('a drain ends a replay of many', async () => {
+  const { handler, receiver, send } = failing()
+  for (let i = 0; i < 25; i++) await send(orderCreated({ id: `ord_${i}` }))
+  handler.mockImplementation(() => void receiver.drain())
+  expect(await receiver.replay({})).toHaveLength(20)
+})
+
+test('a failure that is replayed in vain is still of its account', async () => {
+  const { failures, receiver, send, records } = failing({
+    secret: undefined,
+    account: (() => ({ id: 'acme', secret: SECRET })) as never,
+  } as never)
+  await send(ORDER, { request: 'acme' })
+  await receiver.replay({}, { request: 'acme' })
+  expect(await failures.list()).toMatchObject([
+    { key: 'orders/acme/order.created/ord_1', account: 'acme', replays: 1 },
+  ])
+  expect(records.at(-1)).toMatchObject({ account: 'acme', replayed: true })
+})
+
+describe('failures of another backend', () => {
+  const wrong: readonly [string, (failure: Failure) => unknown][] = [
+    ['a date as text', (failure) => ({ ...failure, signedAt: failure.signedAt.toISOString() })],
+    ['an account that is null', (failure) => ({ ...failure, account: null })],
+    [
+      'another than was asked for',
+      (failure) => ({ ...failure, key: `${failure.key}0`, namespace: 'listing' }),
+    ],
+    ['null', () => null],
+  ]
+
+  test.each(wrong)('that returns %s: nothing runs, and what is kept stays as it is', async (_, broken) => {
+    const failures = memoryFailures()
+    const get = async (key: string) => broken((await failures.get(key)) as Failure) as Failure
+    const list = async () => (await failures.list()).map((failure) => broken(failure) as Failure)
+    const { handler, receiver, send } = failing({ failures: { ...failures, get, list } })
+    await send(ORDER)
+    const kept = await failures.list()
+    for (const what of [KEY, {}]) {
+      await expect(receiver.replay(what)).rejects.toMatchObject({ code: 'store_misbehaved' })
+    }
+    expect(await failures.list()).toEqual(kept)
+    expect(handler).toHaveBeenCalledOnce()
+    await receiver.drain()
+  })
+
+  test('whose list ignores a condition: nothing runs', async () => {
+    const failures = memoryFailures()
+    const { handler, receiver, send } = failing({ failures: { ...failures, list: () => failures.list() } })
+    await send(ORDER)
+    await expect(receiver.replay({ group: 'a3c4f9e81b5d2760' })).rejects.toThrow(/with another group/)
+    expect(handler).toHaveBeenCalledOnce()
+  })
+
+  test('whose list ignores the position: each is replayed once', async () => {
+    const failures = memoryFailures()
+    const { handler, receiver, send } = failing({ failures: { ...failures, list: () => failures.list() } })
+    await send(ORDER)
+    expect(await receiver.replay({})).toMatchObject([{ outcome: 'failed' }])
+    expect(handler).toHaveBeenCalledTimes(2)
+  })
+
+  test('whose list breaks off: what has run is returned', async () => {
+    const failures = memoryFailures()
+    const list = vi.fn(failures.list)
+    const { handler, receiver, send } = failing({ failures: { ...failures, list } })
+    for (let i = 0; i < 25; i++) await send(orderCreated({ id: `ord_${i}` }))
+    handler.mockImplementation(() => {})
+    expect(await receiver.replay({ limit: 2 })).toHaveLength(2)
+    expect(list.mock.calls.map(([query]) => query?.limit)).toEqual([2])
+    list.mockImplementationOnce(failures.list).mockRejectedValueOnce(new Error('gone'))
+    expect(await receiver.replay({})).toHaveLength(20)
+    expect(await receiver.replay({})).toHaveLength(3)
+  })
+
+  test.each([{}, 'handled', 'in_flight'])('whose keep returns %j is reported', async (kept) => {
+    const { send, reports } = failing({ failures: { ...memoryFailures(), keep: (() => kept) as never } })
+    expect(await send(ORDER)).toMatchObject({ outcome: 'failed' })
+    expect(reports.map(({ error }) => error.code)).toContain('not_kept')
+  })
 })

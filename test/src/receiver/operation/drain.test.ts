@@ -8,6 +8,17 @@ import { advance, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
 
+/** Removes all timers that were set since then. */
+function losingTimers() {
+  const timers = vi.spyOn(globalThis, 'setTimeout')
+  return {
+    lose() {
+      for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
+      timers.mockRestore()
+    },
+  }
+}
+
 describe('drain', () => {
   test('waits for a handler that has blocked the process past its deadline, and goes on', async () => {
     const work = deferred()
@@ -29,70 +40,43 @@ describe('drain', () => {
   })
 
   // On a Worker, the timers of a request are lost with it.
-  test.each([
+  test.each<[string, goneAt: number, lastsUntil: number]>([
     ['a handler that never settles', 0, 11],
     ['a handler that never settles and whose sender has been answered', 10, 31],
-  ])(
-    'waits for %s no longer than it may last, though its timers are gone',
-    async (what, goneAt, lastsUntil) => {
-      const { store, namespace } = storeWith(what === 'a store that hangs' ? { claim: () => never() } : {})
-      const on = { 'order.created': () => never() }
-      const { receiver, send } = receiving({ store, namespace, on, leaseSeconds: 120, maxRunSeconds: 30 })
-      const timers = vi.spyOn(globalThis, 'setTimeout')
-      void send(orderCreated())
-      await advance(goneAt)
-      for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
-      timers.mockRestore()
-      const drain = receiver.drain()
-      const drained = watch(drain)
-      await advance(lastsUntil - goneAt - 1)
-      expect(drained.isResolved).toBe(false)
-      await advance(2)
-      await drain
-    },
-  )
-
-  // The store refuses the record, which is retried for 46 s at most.
-  test.each([
-    ['alone', 1.5, []],
-    ['after a handler that may run for less', 6.5, [never]],
-  ] as const)(
-    'waits for a record that is tried again, %s, no longer than that may last, though its timers are gone',
-    async (_, goneAt, handlers) => {
-      const { store, namespace } = storeWith({ complete: () => Promise.reject(new Error('ECONNREFUSED')) })
-      const next: (() => unknown)[] = [() => {}, ...handlers]
-      const on = { 'order.created': () => next.shift()?.() }
-      const limits =
-        handlers.length === 0 ? { timeoutSeconds: 3_600 } : { timeoutSeconds: 5, maxRunSeconds: 10 }
-      const { receiver, send } = receiving({ store, namespace, on, ...limits })
-      const timers = vi.spyOn(globalThis, 'setTimeout')
-      void send(orderCreated())
-      await advance(1)
-      if (handlers.length > 0) void send(orderCreated())
-      await advance(goneAt - 1)
-      for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
-      timers.mockRestore()
-      const drained = watch(receiver.drain())
-      await advance(1 + 46 + 0.999 - goneAt)
-      expect(drained.isResolved).toBe(false)
-      await advance(0.001)
-      expect(drained.isResolved).toBe(true)
-    },
-  )
-
-  test('waits no longer for work whose timers are gone, though deliveries keep coming', async () => {
-    const { receiver, send } = receiving({ on: { 'order.created': () => never() } })
-    const timers = vi.spyOn(globalThis, 'setTimeout')
+  ])('waits for %s no longer than it may last, though its timers are gone', async (_, goneAt, lastsUntil) => {
+    const limits = { leaseSeconds: 120, maxRunSeconds: 30 }
+    const { receiver, send } = receiving({ on: { 'order.created': () => never() }, ...limits })
+    const losing = losingTimers()
     void send(orderCreated())
-    await advance(0)
-    for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
-    timers.mockRestore()
+    await advance(goneAt)
+    losing.lose()
     const drained = watch(receiver.drain())
-    for (let second = 1; second <= 11; second++) {
+    for (let second = goneAt; second < lastsUntil; second++) {
       expect(drained.isResolved).toBe(false)
       expect(await send(orderCreated())).toMatchObject({ code: 'draining' })
       await advance(1)
     }
+    expect(drained.isResolved).toBe(true)
+  })
+
+  // The store refuses the record, which is retried for 46 s at most.
+  test('waits for a record that is tried again no longer than that may last, though its timers are gone', async () => {
+    const { store, namespace } = storeWith({ complete: () => Promise.reject(new Error('ECONNREFUSED')) })
+    const next: (() => unknown)[] = [() => {}, never]
+    const on = { 'order.created': () => next.shift()?.() }
+    const limits = { timeoutSeconds: 5, maxRunSeconds: 10 }
+    const { receiver, send } = receiving({ store, namespace, on, ...limits })
+    const losing = losingTimers()
+    void send(orderCreated())
+    await advance(1)
+    // A handler that may run for less.
+    void send(orderCreated())
+    await advance(5.5)
+    losing.lose()
+    const drained = watch(receiver.drain())
+    await advance(1 + 46 + 0.999 - 6.5)
+    expect(drained.isResolved).toBe(false)
+    await advance(0.001)
     expect(drained.isResolved).toBe(true)
   })
 
@@ -137,13 +121,12 @@ describe('drain', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test.each([[-1], [Number.NaN], ['5'], [1e10]])(
+  test.each([-1, Number.NaN, '5', 1e10])(
     'refuses a grace of %s, and drains nothing',
     async (graceSeconds) => {
       const { receiver, send } = receiving({ on: { 'order.created': () => {} } })
-      await expect(receiver.drain({ graceSeconds } as never)).rejects.toThrow(
-        /graceSeconds must be a number of seconds/,
-      )
+      const refused = receiver.drain({ graceSeconds } as never)
+      await expect(refused).rejects.toThrow(/graceSeconds must be a number of seconds/)
       expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
     },
   )

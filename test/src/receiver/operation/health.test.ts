@@ -37,10 +37,8 @@ test('an inbox is asked too', async () => {
   })
 })
 
-test.each([
-  ['rejects', () => Promise.reject(new Error('postgres://app:s3cret@db is down'))],
-  ['rejects with nothing', () => Promise.reject(undefined)],
-])('a check that %s is a problem without the text of its error', async (_how, check) => {
+test('a check that rejects is a problem without the text of its error', async () => {
+  const check = () => Promise.reject(new Error('postgres://app:s3cret@db is down'))
   const { ok, problems } = await healthWith(check)
   expect({ ok, codes: problems.map(({ code }) => code) }).toEqual({ ok: false, codes: ['store_unavailable'] })
   expect(JSON.stringify(problems)).not.toContain('s3cret')
@@ -58,15 +56,6 @@ test('a check that hangs is a problem after 2 s, and probes share it for a while
   await advance(2)
   check.mockResolvedValue(undefined)
   expect(await health()).toEqual(HEALTHY)
-})
-
-test('a draining receiver is not healthy', async () => {
-  const { receiver } = receiving({})
-  const drained = receiver.drain({ graceSeconds: 5 })
-  expect(await receiver.health()).toMatchObject({ ok: false, problems: [{ code: 'draining' }] })
-  await advance(5)
-  await drained
-  expect((await receiver.health()).ok).toBe(false)
 })
 
 test('a probe that began before the drain is answered as draining', async () => {

@@ -8,7 +8,6 @@ import { lifecycleEvent, orderCreated, SECRET, sign } from '../../../support/del
 import { honestInbox } from '../../../support/honest-inbox.js'
 import { transactionFates } from '../../../support/inbox-plans.js'
 import { deferred, never, watch } from '../../../support/promises.js'
-import { OVERDUE_SECONDS, TIMES } from '../../../support/run-ends.js'
 import { runs as scaled } from '../../../support/runs.js'
 import { advance, sleep } from '../../../support/virtual-time.js'
 
@@ -19,6 +18,9 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+const TIMES = { timeoutSeconds: 10, maxRunSeconds: 20 }
+/** When a place is free, though the end of its run never came: both times, and that of recording an end. */
+const OVERDUE_SECONDS = 10 + 20 + 46
 /** When the last delivery of a plan arrives. */
 const LAST_SECONDS = 20
 /** By then each run is over that can be: the last delivery's time, the longest run, all attempts to record its end. */

@@ -1,10 +1,10 @@
-import type { Delivery, WebhookOptions } from 'tix-webhooks'
+import type { WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated } from '../../../support/deliveries.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
-import { deferred, watch } from '../../../support/promises.js'
-import { receiving } from '../../../support/receiving.js'
-import { OVERDUE_SECONDS, RUN_ENDS, TIMES } from '../../../support/run-ends.js'
+import { deferred, never, watch } from '../../../support/promises.js'
+import { receiving, storeWith } from '../../../support/receiving.js'
+import type { OnceScript } from '../../../support/scripted-inbox.js'
 import { advance, sleep, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
@@ -12,16 +12,89 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
+const TIMES = { timeoutSeconds: 10, maxRunSeconds: 20 }
+
+/** When a place is free, though the end of its run never came: both times, and that of recording an end. */
+const OVERDUE_SECONDS = 10 + 20 + 46
+
 /** A receiver with one place; `hold` is the handler of the first run. */
 function onePlace(options: Partial<WebhookOptions> = {}, hold: () => unknown = () => {}) {
-  const handlers = [hold]
-  const on = { 'order.created': () => (handlers.shift() ?? (() => {}))() as undefined }
+  const on = { 'order.created': vi.fn().mockImplementationOnce(hold) }
   return receiving({ concurrency: 1, ...TIMES, on, ...options })
 }
 
-describe('the place of a run is free when the run is over', () => {
-  test.each(RUN_ENDS)('$name: after $free s', async ({ options, hold, outcome, free }) => {
-    const { send, records } = onePlace(options?.(), hold)
+/** A store whose first call of this method meets this. */
+function storeFailing(method: 'claim' | 'renew' | 'complete' | 'release', first: () => unknown) {
+  const { store, namespace } = storeWith({})
+  vi.spyOn(store, method).mockImplementationOnce(first as never)
+  return { store, namespace }
+}
+
+/** An inbox whose first transaction meets this. */
+function inboxFailing(first: OnceScript) {
+  const { inbox } = honestInbox()
+  vi.spyOn(inbox, 'once').mockImplementationOnce(first as never)
+  return { inbox, namespace: 'test' } as unknown as Partial<WebhookOptions>
+}
+
+const none = () => ({})
+
+/** Ways in which the first delivery to a receiver ends, and when its place is free; its later ones end well. */
+const RUN_ENDS: readonly [
+  name: string,
+  outcome: string,
+  freeAfterSeconds: number,
+  options: () => Partial<WebhookOptions>,
+  handler?: () => unknown,
+][] = [
+  ['a handler that settles later', 'handled', 3, none, () => sleep(3)],
+  ['a handler that is given up, and settles', 'timed_out', 25, none, () => sleep(25)],
+  ['a handler that is given up, and never settles', 'timed_out', OVERDUE_SECONDS, none, never],
+  ['a store that hangs at complete', 'handled', 2.2, () => storeFailing('complete', never)],
+  ['a store that blocks the process for longer than its lease', 'unavailable', 0, blockingStore],
+  [
+    'an inbox that commits after the answer',
+    'unavailable',
+    15,
+    () =>
+      inboxFailing(async (_, work) => {
+        await work(undefined)
+        await sleep(15)
+        return { status: 'handled' }
+      }),
+  ],
+  [
+    'an inbox that rolls back for a while a run that was given up',
+    'timed_out',
+    24,
+    () =>
+      inboxFailing(async (_, work) => {
+        await work(undefined).catch(() => sleep(4))
+        throw new Error('rolled back')
+      }),
+    never,
+  ],
+  [
+    'a handler that goes on after its transaction was rolled back, because it was given up',
+    'timed_out',
+    20,
+    () => ({ inbox: honestInbox().inbox as never, namespace: 'test' }),
+    () => sleep(27),
+  ],
+]
+
+function blockingStore() {
+  const claim = () => {
+    vi.advanceTimersByTime(4_000)
+    return { status: 'claimed', attempt: 1 }
+  }
+  return { leaseSeconds: 3, ...storeFailing('claim', claim) }
+}
+
+test.each(RUN_ENDS)(
+  'the place of %s, which is %s, is free after %d s',
+  async (_, outcome, free, options, hold) => {
+    const { send, records } = onePlace(options(), hold)
     const first = send(orderCreated())
     await advance(0)
     if (free > 0) {
@@ -39,8 +112,8 @@ describe('the place of a run is free when the run is over', () => {
     await advance(30)
     expect((await first).outcome).toBe(outcome)
     expect(records).toHaveLength(free > 0 ? 3 : 2)
-  })
-})
+  },
+)
 
 /** A receiver whose one place is taken until `leave`. */
 async function fullHouse(options: Partial<WebhookOptions> = {}) {
@@ -110,21 +183,15 @@ describe('a delivery that finds no place', () => {
     expect([(await sent).outcome, whenOver.isResolved]).toEqual(['handled', true])
     expect(kept).toHaveLength(1)
   })
+})
 
-  test('is served though a drain has closed meanwhile, which waits for it', async () => {
-    const { send, leave, receiver, records } = await fullHouse()
-    const waiting = send(orderCreated())
-    await advance(0)
-    const drained = watch(receiver.drain())
-    expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable', code: 'draining' })
-    await advance(1)
-    expect(drained.isResolved).toBe(false)
-    await leave()
-    expect(await waiting).toEqual({ outcome: 'handled' })
-    await advance(0)
-    expect(drained.isResolved).toBe(true)
-    expect(records).toHaveLength(3)
-  })
+test('data that does not fit does not wait for a place', async () => {
+  const { send, leave, records } = await fullHouse()
+  const sent = watch(send(lifecycleEvent('order.created', { order: 1 })))
+  await advance(0)
+  expect(sent.isResolved).toBe(true)
+  expect(records).toMatchObject([{ code: 'data_mismatch' }])
+  await leave()
 })
 
 test('endpoints that share a pool take turns, though they have no accounts', async () => {
@@ -150,32 +217,6 @@ test('endpoints that share a pool take turns, though they have no accounts', asy
   expect(runs).toEqual(['crowded 1', 'crowded 2', 'quiet', 'crowded 3'])
 })
 
-describe('while all places are taken', () => {
-  test.each<[string, object | string, Partial<Delivery>]>([
-    ['unhandled', lifecycleEvent('event.published'), {}],
-    ['unprocessable', 'not json', {}],
-    ['unprocessable', lifecycleEvent('order.created', { order: 1 }), {}],
-    ['unauthenticated', orderCreated(), { header: `t=${Math.floor(Date.now() / 1000)},v1=ab` }],
-    ['incomplete', orderCreated(), { body: () => Promise.reject(new Error('aborted')) }],
-    ['method_not_allowed', orderCreated(), { method: 'GET' }],
-  ])('a delivery that is %s does not wait for one', async (outcome, payload, delivery) => {
-    const { send, leave } = await fullHouse()
-    const sent = watch(send(payload, delivery).then((end) => expect(end.outcome).toBe(outcome)))
-    await advance(0)
-    expect(sent.isResolved).toBe(true)
-    await leave()
-  })
-
-  test('a duplicate waits: only the claim tells', async () => {
-    const { send, leave } = await fullHouse()
-    const sent = watch(send(orderCreated({ id: 'running' })))
-    await advance(0)
-    expect(sent.isResolved).toBe(false)
-    await leave()
-    expect(sent.isResolved).toBe(true)
-  })
-})
-
 describe('the log of refused deliveries', () => {
   const PATH = '/hooks?token=hunter2'
 
@@ -196,7 +237,6 @@ describe('the log of refused deliveries', () => {
       1,
     ],
     ['with an onDelivery of the user', { onDelivery: () => {} }, 0],
-    ['also if there is an onError', { onDelivery: undefined, onError: undefined }, 1],
   ])('%s: of %o %i line', async (_, options, lines) => {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     const house = await fullHouse(options)

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { AlarmClock } from '../../../../src/lib/time/alarm-clock.js'
 import { type Place, Places } from '../../../../src/receiver/operation/places.js'
 import { advance, useVirtualTime } from '../../../support/virtual-time.js'
@@ -13,15 +13,13 @@ const OVER_AFTER_SECONDS = 10 + 300 + 46
 function placesFor(limits: { runs?: number; perAccount?: number }) {
   const places = new Places({ runs: 1, perAccount: Number.POSITIVE_INFINITY, ...limits })
   const seated = new Map<string, Place>()
-  const refused: string[] = []
 
   function arrive(name: string, account = 'a'): ReturnType<Places['take']> {
     const clock = new AlarmClock(TIMES.timeoutMs)
     const taken = places.take(account, clock, TIMES)
     const note = (place: Place | undefined): void => {
       clock.end()
-      if (place === undefined) refused.push(name)
-      else seated.set(name, place)
+      if (place !== undefined) seated.set(name, place)
     }
     if (taken instanceof Promise) void taken.then(note)
     else note(taken)
@@ -30,7 +28,6 @@ function placesFor(limits: { runs?: number; perAccount?: number }) {
 
   return {
     arrive,
-    refused,
     get seated() {
       return [...seated.keys()]
     },
@@ -38,45 +35,25 @@ function placesFor(limits: { runs?: number; perAccount?: number }) {
       seated.get(name)?.free()
       await advance(0)
     },
-    placeOf: (name: string) => seated.get(name) as Place,
   }
 }
 
-test('a free place is taken at once, without a promise', () => {
-  const { arrive } = placesFor({ runs: 2 })
-  expect(arrive('first')).not.toBeInstanceOf(Promise)
-  expect(arrive('second')).not.toBeInstanceOf(Promise)
+test('who finds no place free gets none if its time has passed, though its alarm is late, or lost with the request of a Worker', async () => {
+  const queue = placesFor({})
+  queue.arrive('runs')
+  queue.arrive('gone')
+  vi.clearAllTimers()
+  await advance(5)
+  queue.arrive('waits')
+  await queue.leave('runs')
+  expect(queue.seated).toEqual(['runs', 'waits'])
+  await queue.leave('waits')
+  expect(queue.arrive('next')).not.toBeInstanceOf(Promise)
 })
 
-describe('who finds no place free', () => {
-  test('does not wait if that time has passed, but takes a place that is free', async () => {
-    const places = new Places({ runs: 1, perAccount: Number.POSITIVE_INFINITY })
-    const late = new AlarmClock(TIMES.timeoutMs)
-    await advance(5)
-    const place = places.take('a', late, TIMES)
-    expect(place).toMatchObject({ guest: { account: 'a' } })
-    expect(places.take('a', late, TIMES)).toBeUndefined()
-  })
-
-  test('gets none if its time has passed, though its alarm is late, or lost with the request of a Worker', async () => {
-    const queue = placesFor({})
-    queue.arrive('runs')
-    queue.arrive('gone')
-    vi.clearAllTimers()
-    await advance(5)
-    queue.arrive('waits')
-    await queue.leave('runs')
-    expect(queue.seated).toEqual(['runs', 'waits'])
-    await queue.leave('waits')
-    expect(queue.arrive('next')).not.toBeInstanceOf(Promise)
-  })
-})
-
-describe('a place', () => {
-  test.each([
-    ['all of them', { runs: 2 }],
-    ['those of an account, without a limit for all', { runs: Number.POSITIVE_INFINITY, perAccount: 2 }],
-  ])('is free again when its run must be over, though its end never came: %s', async (_, limits) => {
+test.each([{ runs: 2 }, { runs: Number.POSITIVE_INFINITY, perAccount: 2 }])(
+  'a place is free again when its run must be over, though its end never came: of %o',
+  async (limits) => {
     const queue = placesFor(limits)
     queue.arrive('lost', 'a')
     queue.arrive('lost too', 'a')
@@ -92,5 +69,5 @@ describe('a place', () => {
     await queue.leave('lost too')
     expect(queue.arrive('waits', 'a')).toBeInstanceOf(Promise)
     await queue.leave('early')
-  })
-})
+  },
+)

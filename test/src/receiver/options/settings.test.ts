@@ -1,11 +1,18 @@
+import { createHook } from 'node:async_hooks'
+import { Pool } from 'pg'
+import postgres from 'postgres'
 import { createReceiver, memoryFailures, memoryStore, type WebhookOptions } from 'tix-webhooks'
-import { describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { SECRET } from '../../../support/deliveries.js'
+import { honestInbox } from '../../../support/honest-inbox.js'
 import { handler, make } from '../../../support/make-receiver.js'
+import { schemaOf } from '../../../support/schema-of.js'
 
 const DAY = 86_400
 
-const failures = memoryFailures()
+const namespace = 'orders'
+const kept = { failures: memoryFailures(), namespace }
+const { inbox } = honestInbox()
 
 /** A store with one invalid method. */
 function brokenStore(change: Record<string, unknown>): unknown {
@@ -17,178 +24,195 @@ class Hooks {
 }
 
 const INHERITING = /^on must be a plain object, not an instance of a class or an object that inherits: /
+const NO_INBOX = /^inbox must be an Inbox, such as postgresInbox\(pool\), not a pool or a database/
 
-const REFUSED: readonly [what: string, options: Record<string, unknown>, message: RegExp][] = [
-  ['no secret', { secret: undefined }, /^secret is undefined: pass the signing secret.*environment variable/],
-  ['a list with a hole', { secret: [SECRET, undefined] }, /^secret\[1\] is undefined/],
+const REFUSED: readonly [options: Record<string, unknown>, message: RegExp][] = [
+  [{ secret: undefined }, /^secret is undefined: pass the signing secret.*environment variable/],
+  [{ account: () => undefined }, /^Pass a secret or an account function, not both/],
+  [{ secret: undefined, account: { id: 'a', secret: 's' } }, /^account must be a function of the request/],
+  [{ namespace: () => 'orders' }, /^namespace must be 1 to 64 characters .* use the option account/],
+  [{ secret: [SECRET, undefined] }, /^secret\[1\] is undefined/],
 
-  ['no on', { on: undefined }, /^on must be a plain object of handlers by kind, such as .*not undefined/],
-  ['an empty on', { on: {} }, /^on is empty and there is no onUnhandled: every event would be answered 200/],
-  ['an instance of a class as on', { on: new Hooks() }, INHERITING],
-  ['an on that inherits its handlers', { on: Object.create({ 'order.created': handler }) }, INHERITING],
+  [{ on: undefined }, /^on must be a plain object of handlers by kind, such as .*not undefined/],
+  [{ on: {} }, /^on is empty and there is no onUnhandled: every event would be answered 200/],
+  [{ on: { 'order.created': undefined } }, /^on is empty and there is no onUnhandled/],
+  [{ on: new Hooks() }, INHERITING],
+  [{ on: Object.create({ 'order.created': handler }) }, INHERITING],
   [
-    'an on with a hidden property that is no kind',
     { on: Object.defineProperty({ 'order.created': handler }, 'order.create', { value: handler }) },
     /^on\["order\.create"\] is not a kind/,
   ],
   [
-    'schemas that are inherited',
     { schemas: Object.create({ 'order.refunded': {} }) },
     /^schemas must be a plain object of schemas by kind, not an instance of a class/,
   ],
   [
-    'a handler that is undefined, and no other',
-    { on: { 'order.created': undefined } },
-    /^on is empty and there is no onUnhandled/,
-  ],
-
-  [
-    'a schema that is no Standard Schema',
     { schemas: { 'order.refunded': { parse() {} } } },
-    /^schemas\["order\.refunded"\] must be a Standard Schema.*unchecked/,
+    /^schemas\["order\.refunded"\] must be a Standard.*unch/,
   ],
 
+  [{ store: memoryStore() }, /^namespace is required with store, inbox and failures: .*namespace: 'orders'/],
+  [{ store: () => memoryStore() }, /^namespace is required/],
+  [{ inbox }, /^namespace is required/],
+  [{ failures: memoryFailures() }, /^namespace is required/],
+  [{ namespace: 'a/b' }, /^namespace must be 1 to 64 characters/],
+  [{ namespace: 'x'.repeat(65) }, /^namespace must be 1 to 64 characters/],
+  [{ store: { get() {}, set() {} }, namespace }, /^store must be an IdempotencyStore: its claim is.*ioredis/],
+  [{ store: postgres('postgres://nowhere'), namespace }, /^store must be an IdempotencyStore/],
+  [{ store: brokenStore({ complete: 1 }), namespace }, /its complete is not a function/],
+  [{ store: brokenStore({ release: null }), namespace }, /its release is not a function/],
+  [{ inbox, store: memoryStore(), namespace }, /^Pass a store or an inbox, not both: an inbox keeps its own/],
+  [{ inbox: { query() {}, connect() {} }, namespace }, NO_INBOX],
+  [{ inbox: new Pool(), namespace }, NO_INBOX],
+  [{ inbox: memoryStore(), namespace }, /^inbox is a store: pass it as store/],
+  [{ store: inbox, namespace }, /^store is an inbox: pass it as inbox/],
+
   [
-    'a store without namespace',
-    { store: memoryStore() },
-    /^namespace is required with store, inbox and failures: .*namespace: 'orders'/,
-  ],
-  ['failures without namespace', { failures: memoryFailures() }, /^namespace is required with store, inbox/],
-  ['a namespace with a slash', { namespace: 'a/b' }, /^namespace must be 1 to 64 characters/],
-  ['a namespace of 65 characters', { namespace: 'x'.repeat(65) }, /^namespace must be 1 to 64 characters/],
-  [
-    'a raw client as store',
-    { store: { get() {}, set() {} }, namespace: 'n' },
-    /^store must be an IdempotencyStore: its claim is not a function.*ioredis/,
-  ],
-  [
-    'a store without claim',
-    { store: brokenStore({ claim: undefined }), namespace: 'n' },
-    /its claim is not a function/,
-  ],
-  [
-    'a store without complete',
-    { store: brokenStore({ complete: 1 }), namespace: 'n' },
-    /its complete is not a function/,
-  ],
-  [
-    'a store without release',
-    { store: brokenStore({ release: null }), namespace: 'n' },
-    /its release is not a function/,
-  ],
-  [
-    'a lease that a busy event loop outlasts',
     { leaseSeconds: 0.099 },
-    /^leaseSeconds must be a number of seconds that is at least 0\.1 and at most 2147483, not 0\.099/,
+    /^leaseSeconds must be a number of seconds that is at least 0\.1 and at most 2147483/,
   ],
-
-  ['a tolerance of 0', { toleranceSeconds: 0 }, /^toleranceSeconds must be a finite number above 0.*259200/],
+  [{ toleranceSeconds: 0 }, /^toleranceSeconds must be a finite number above 0.*259200/],
   [
-    'a retention under 73 h',
     { retentionSeconds: 73 * 3600 - 1 },
-    /^retentionSeconds must be .*at least 262800 and at most \d+, not 262799: the sender retries for 72 h/,
+    /^retentionSeconds must be .*at least 262800 .*not 262799: the sender/,
   ],
+  [{ retentionSeconds: Number.POSITIVE_INFINITY }, /^retentionSeconds must be a number .*not Infinity/],
+  [{ retentionSeconds: null }, /^retentionSeconds must be .*not null/],
+  [{ toleranceSeconds: 8 * DAY }, /^retentionSeconds must be .*at least 691200/],
+  [{ leaseSeconds: 6 * DAY, retentionSeconds: 5 * DAY }, /retentionSeconds/],
+  [{ maxRunSeconds: 6 * DAY, retentionSeconds: 5 * DAY }, /retentionSeconds/],
+  [{ maxBodyBytes: 0 }, /^maxBodyBytes must be a whole number of at least 1, not 0/],
+
+  [{ concurrency: 0 }, /^concurrency must be a whole number of at least 1, not 0\.$/],
+  [{ concurrency: Number.NaN }, /^concurrency must be a whole number of at least 1, not NaN\.$/],
   [
-    'an endless retention',
-    { retentionSeconds: Number.POSITIVE_INFINITY },
-    /^retentionSeconds must be a number of at least .* and at most \d+, not Infinity/,
+    { concurrency: '5' },
+    /^concurrency must be a number, or an object of runs and perAccount; not a string\.$/,
   ],
-  ['a retention of null', { retentionSeconds: null as never }, /^retentionSeconds must be .*not null/],
+  [{ concurrency: {} }, /^concurrency.runs must be a whole number of at least 1, not undefined\.$/],
   [
-    'a tolerance over the default retention',
-    { toleranceSeconds: 8 * DAY },
-    /^retentionSeconds must be .*at least 691200/,
-  ],
-  [
-    'a lease longer than the retention',
-    { leaseSeconds: 6 * DAY, retentionSeconds: 5 * DAY },
-    /retentionSeconds/,
-  ],
-  [
-    'a run longer than the retention',
-    { maxRunSeconds: 6 * DAY, retentionSeconds: 5 * DAY },
-    /retentionSeconds/,
+    { concurrency: { runs: 5, max: 5 } },
+    /^There is no option concurrency.max\. The options are runs, perAccount/,
   ],
 
-  ['a body limit of 0', { maxBodyBytes: 0 }, /^maxBodyBytes must be a whole number of at least 1, not 0/],
+  [{ key: 'order.id' }, /^key must be a function, not a string/],
+  [{ onDelivery: {} }, /^onDelivery must be a function, not an object/],
+  [{ onError: null }, /^onError must be a function, not null/],
+  [{ now: 1_760_000_000_000 }, /^now must be a function that returns milliseconds, not 1760000000000/],
+  [{ signature: { timestampUnit: 'us' } }, /^signature\.timestampUnit must be "s" or "ms"/],
+  [{ tolerance: 300 }, /^There is no option tolerance\. The options are secret, account, on,/],
 
-  ['key that is no function', { key: 'order.id' }, /^key must be a function, not a string/],
-  ['onDelivery that is no function', { onDelivery: {} }, /^onDelivery must be a function, not an object/],
-  ['onError that is no function', { onError: null }, /^onError must be a function, not null/],
-  [
-    'now that is no function',
-    { now: 1_760_000_000_000 },
-    /^now must be a function that returns milliseconds, not 1760000000000/,
-  ],
-  [
-    'another unit of t',
-    { signature: { timestampUnit: 'us' } },
-    /^signature\.timestampUnit must be "s" or "ms"/,
-  ],
-
-  [
-    'an option that there is not',
-    { tolerance: 300 },
-    /^There is no option tolerance\. The options are secret, account, on,/,
-  ],
-  ['parkAfter without failures', { parkAfter: { attempts: 3 } }, /^parkAfter needs the option failures/],
-  ['an empty parkAfter', { failures, namespace: 'n', parkAfter: {} }, /^parkAfter is empty/],
-  [
-    'no attempts',
-    { failures, namespace: 'n', parkAfter: { attempts: 0 } },
-    /^parkAfter.attempts must be a whole number/,
-  ],
-  [
-    'no hours',
-    { failures, namespace: 'n', parkAfter: { hours: 0 } },
-    /^parkAfter.hours must be a number above 0/,
-  ],
-  [
-    'endless hours',
-    { failures, namespace: 'n', parkAfter: { hours: Infinity } },
-    /^parkAfter.hours must be a number above 0/,
-  ],
-  ['days', { failures, namespace: 'n', parkAfter: { days: 1 } }, /no option parkAfter.days/],
-  ['a number as parkAfter', { failures, namespace: 'n', parkAfter: 8 }, /^parkAfter.* must be an object/],
-  ['failures that are none', { failures: {}, namespace: 'n' }, /^failures must be made by postgresFailures/],
-  ['null as failures', { failures: null, namespace: 'n' }, /^failures must be made by postgresFailures/],
+  [{ parkAfter: { attempts: 3 } }, /^parkAfter needs the option failures/],
+  [{ ...kept, parkAfter: {} }, /^parkAfter is empty/],
+  [{ ...kept, parkAfter: { attempts: 0 } }, /^parkAfter.attempts must be a whole number/],
+  [{ ...kept, parkAfter: { hours: 0 } }, /^parkAfter.hours must be a number above 0/],
+  [{ ...kept, parkAfter: { hours: Number.POSITIVE_INFINITY } }, /^parkAfter.hours must be a number above 0/],
+  [{ ...kept, parkAfter: { days: 1 } }, /no option parkAfter.days/],
+  [{ ...kept, parkAfter: 8 }, /^parkAfter.* must be an object/],
+  [{ ...kept, failures: {} }, /^failures must be made by postgresFailures/],
+  [{ ...kept, failures: null }, /^failures must be made by postgresFailures/],
 ]
 
-const TIMERS = ['timeoutSeconds', 'maxRunSeconds', 'leaseSeconds'] as const
-
 describe('a receiver is not made', () => {
-  test.each(REFUSED)('with %s', (_, options, message) => {
-    expect(() => make(options)).toThrow(TypeError)
-    expect(() => make(options)).toThrow(message)
-  })
+  for (const [options, message] of REFUSED) {
+    test(`because ${message}`, () => {
+      expect(() => make(options)).toThrow(TypeError)
+      expect(() => make(options)).toThrow(message)
+    })
+  }
 
   // A timer of more than some 24.8 days fires at once.
-  test.each(
-    TIMERS.flatMap((option) =>
-      [
-        ...[0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2_147_484].map(
-          (value) => [value, String(value)] as const,
-        ),
-        ['10', '"10"'] as const,
-        [true, 'a boolean'] as const,
-      ].map(([value, shown]) => ({ option, value, shown })),
-    ),
-  )('with $option: $value', ({ option, value, shown }) => {
-    expect(() => make({ [option]: value })).toThrow(TypeError)
-    expect(() => make({ [option]: value })).toThrow(
-      new RegExp(
-        `^${option} must be a number of seconds (above 0|that is at least 0.1) and at most 2147483, not ${shown}`,
-      ),
+  test.each(['timeoutSeconds', 'maxRunSeconds', 'leaseSeconds'])('with an invalid %s', (option) => {
+    const message = `${option} must be a number of seconds`
+    for (const value of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2_147_484, '10', true]) {
+      expect(() => make({ [option]: value })).toThrow(TypeError)
+      expect(() => make({ [option]: value })).toThrow(message)
+    }
+  })
+
+  test.each([undefined, null, SECRET])('of %s alone', (options) => {
+    const create = (): unknown => createReceiver(options as unknown as WebhookOptions)
+    expect(create).toThrow(TypeError)
+    expect(create).toThrow(/^options must be an object of secret, account, on/)
+  })
+})
+
+test.each<Record<string, unknown>>([
+  { secret: () => undefined },
+  { schemas: { 'order.refunded': schemaOf((value) => ({ value })) }, on: { 'order.refunded': handler } },
+  { leaseSeconds: 0.1 },
+  { namespace: 'Aa0._-'.padEnd(64, 'x') },
+  {
+    timeoutSeconds: 2_147_483,
+    maxRunSeconds: 2_147_483,
+    leaseSeconds: 2_147_483,
+    retentionSeconds: 2_147_483,
+  },
+  { timeoutSeconds: 0.5, leaseSeconds: 0.3, maxRunSeconds: 0.9, toleranceSeconds: 0.1 },
+])('a receiver is made with %o', (options) => {
+  expect(make(options)).toMatchObject({ headerName: 'x-service-signature' })
+})
+
+test('making a receiver does nothing random, timed or asynchronous: some runtimes refuse it outside of a request', () => {
+  const spies = [
+    vi.spyOn(crypto, 'randomUUID'),
+    vi.spyOn(crypto, 'getRandomValues'),
+    vi.spyOn(Math, 'random'),
+    vi.spyOn(Date, 'now'),
+    vi.spyOn(performance, 'now'),
+  ]
+  const asked = vi.fn()
+  const started: string[] = []
+  // Node's own record of timers, promises, random bytes and so on.
+  const hook = createHook({ init: (_, type) => started.push(type) }).enable()
+
+  make({ secret: asked, now: asked, key: asked })
+  make({ secret: [SECRET, new Uint8Array([1, 2, 3])], onDelivery: asked, onError: asked })
+
+  hook.disable()
+  expect(started).toEqual([])
+  for (const spy of [...spies, asked]) expect(spy).not.toHaveBeenCalled()
+  vi.restoreAllMocks()
+})
+
+describe('the warning that handled events are remembered in memory alone', () => {
+  beforeEach(() => {
+    vi.resetModules()
+    vi.spyOn(console, 'warn').mockImplementation(() => {})
+  })
+
+  afterEach(() => {
+    vi.unstubAllEnvs()
+    vi.unstubAllGlobals()
+    vi.restoreAllMocks()
+  })
+
+  /** Makes a receiver in a fresh process. */
+  async function makeAfresh(): Promise<void> {
+    const { createReceiver } = await import('tix-webhooks')
+    createReceiver({ secret: SECRET, on: { 'order.created': handler } })
+  }
+
+  test('is given once in production, and says what to pass', async () => {
+    vi.stubEnv('NODE_ENV', 'production')
+    await makeAfresh()
+    await makeAfresh()
+    expect(console.warn).toHaveBeenCalledExactlyOnceWith(
+      expect.stringMatching(/no store is given.*Pass a store or an inbox, and a namespace.*memoryStore\(\)/),
     )
   })
 
-  test.each([
-    ['nothing', undefined, 'undefined'],
-    ['null', null, 'null'],
-    ['a secret alone', SECRET, 'a string'],
-  ])('of %s', (_, options, type) => {
-    const create = (): unknown => createReceiver(options as unknown as WebhookOptions)
-    expect(create).toThrow(TypeError)
-    expect(create).toThrow(new RegExp(`^options must be an object of secret, account, on.*not ${type}`))
+  test.each(['development', ''])('is not given when NODE_ENV is "%s"', async (value) => {
+    vi.stubEnv('NODE_ENV', value)
+    await makeAfresh()
+    expect(console.warn).not.toHaveBeenCalled()
+  })
+
+  test('is not given where there is no process at all', async () => {
+    const { createReceiver } = await import('tix-webhooks')
+    vi.stubGlobal('process', undefined)
+    createReceiver({ secret: SECRET, on: { 'order.created': handler } })
+    vi.unstubAllGlobals()
+    expect(console.warn).not.toHaveBeenCalled()
   })
 })
