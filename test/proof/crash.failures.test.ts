@@ -1,14 +1,19 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Mark } from '../support/apps/protocol.js'
 import { PROVED_INBOXES } from '../support/our-stores.js'
 import type { FailingPlace } from '../support/proof-places.js'
-import { newOrders, type Order, useApps } from '../support/running-apps.js'
-import { commitMarks, violations, whileInFlight } from '../support/storm.js'
+import { type App, newOrders, type Order, useApps } from '../support/running-apps.js'
+import { runs } from '../support/runs.js'
+import { commitMarks, seeded, violations, whileInFlight } from '../support/storm.js'
 
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 })
 
 const FAILED = { status: 500, outcome: 'failed' }
+
+const EVENTS = runs(40)
+const FAULTS = 12
 
 const apps = useApps()
 
@@ -71,6 +76,58 @@ for (const { describe, proof } of PROVED_INBOXES) {
       }
       expect(await recordedOf(orders)).toEqual(orders.map(() => 'handled'))
       expect(violations(orders, await place.effects())).toEqual([])
+    })
+
+    test('and terminated at random, lose none, and keep none that is handled', async () => {
+      const running = await Promise.all([start(), start(), start()])
+      const orders: Order[] = []
+      const random = seeded(20_261_124)
+      const upTo = (count: number): number => Math.floor(random() * count)
+      const outcomes = new Set<string>()
+      let faults = 0
+
+      /** Delivers to any app until the answer is 200. A sender that is alone knows whether the failure is kept. */
+      async function deliver(order: Order, failures: number, isAlone: boolean): Promise<void> {
+        for (let attempt = 0; ; attempt++) {
+          const app = running[upTo(running.length)] as App
+          const end = await app.deliver(order, { fail: attempt < failures })
+          if (typeof end === 'string') {
+            await pause(10)
+            continue
+          }
+          outcomes.add(end.outcome)
+          if (end.status === 200) return
+          if (isAlone && end.outcome === 'failed' && end.notKept === undefined)
+            expect(await recordedOf([order])).toEqual(['failed'])
+        }
+      }
+
+      async function afflict(): Promise<void> {
+        while (faults < FAULTS) {
+          if (faults % 3 === 0) {
+            const killed = running.splice(upTo(running.length), 1, await start())
+            await killed[0]?.kill()
+          } else await place.terminate()
+          expect([...(await place.recorded()).values()]).not.toContain('handled and failed')
+          faults += 1
+          await pause(20)
+        }
+      }
+
+      async function lane(): Promise<void> {
+        while (orders.length < EVENTS || faults < FAULTS) {
+          const [order] = (await newOrders(1)) as [Order]
+          const senders = 1 + (orders.push(order) % 3)
+          const failures = upTo(4)
+          await Promise.all(Array.from({ length: senders }, () => deliver(order, failures, senders === 1)))
+        }
+      }
+      await Promise.all([lane(), lane(), lane(), lane(), afflict()])
+
+      expect(await recordedOf(orders)).toEqual(orders.map(() => 'handled'))
+      expect(violations(orders, await place.effects())).toEqual([])
+      // Otherwise nothing would be proved.
+      expect([...outcomes]).toEqual(expect.arrayContaining(['handled', 'duplicate', 'failed', 'in_flight']))
     })
   })
 }

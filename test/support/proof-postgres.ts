@@ -129,7 +129,6 @@ function openStore<Db extends PgPool | PostgresJs>({ open, run, pooled }: Client
     const db = open(place)
     return {
       store: postgresStore(db, { table: `${place.place}.records` }),
-      failures: postgresFailures(db, { table: `${place.place}.failures` }),
       effect: (order, attempt) => run(db, insertInto(place.place), [order, String(attempt)]),
       ...pooled(db),
     }
