@@ -1,10 +1,8 @@
 /** @module-tag slow */
 import fc from 'fast-check'
-import { answerTo, createReceiver, type Inbox } from 'tix-webhooks'
+import { answerTo } from 'tix-webhooks'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { handlerFates } from '../../support/chaos.js'
-import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
-import { honestInbox, type Ledger } from '../../support/honest-inbox.js'
 import {
   type Answered,
   inboxPlans,
@@ -81,64 +79,5 @@ test('a sender that keeps coming is answered 200 in the end, and there is one ef
       },
     ),
     { numRuns: 100 },
-  )
-})
-
-test('G4: however the transactions of concurrent deliveries interleave, there is one effect', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.scheduler(),
-      fc.integer({ min: 2, max: 5 }),
-      fc.array(fc.boolean(), { maxLength: 4 }),
-      fc.boolean(),
-      async (scheduler, senders, failures, locks) => {
-        const { inbox: truth, effects } = honestInbox({ locks })
-        const step = (name: string): Promise<void> => scheduler.schedule(Promise.resolve(), name)
-        /** The scheduler orders the request, the reply and the commit. */
-        const inbox: Inbox<Ledger> = {
-          async once(request, work) {
-            await step('once arrives')
-            const result = await truth.once(request, async (tx) => {
-              await work(tx)
-              await step('the commit arrives')
-            })
-            await step('once replies')
-            return result
-          },
-        }
-        let runs = 0
-        const receivers = [0, 1].map(() =>
-          createReceiver<unknown, Ledger>({
-            secret: SECRET,
-            inbox,
-            namespace: 'test',
-            on: {
-              'order.created': async (event, { tx }) => {
-                const fails = failures[runs++] ?? false
-                await step('the handler works')
-                tx.write(event.data.order.id)
-                if (fails) throw new Error('not this time')
-              },
-            },
-            onError: () => {},
-          }),
-        )
-        const delivery = { ...(await sign(orderCreated({ id: 'ord_1' }))), request: null }
-        const deliverUntilDone = async (sender: number): Promise<string[]> => {
-          const receiver = receivers[sender % 2] as (typeof receivers)[number]
-          const { outcome } = await receiver.receive(delivery)
-          return ['handled', 'duplicate'].includes(outcome)
-            ? [outcome]
-            : [outcome, ...(await deliverUntilDone(sender))]
-        }
-        const all = Promise.all(Array.from({ length: senders }, (_, sender) => deliverUntilDone(sender)))
-        const outcomes = (await scheduler.waitFor(all)).flat()
-        expect(effects).toEqual(['ord_1'])
-        expect(outcomes.filter((outcome) => outcome === 'handled')).toHaveLength(1)
-        expect(outcomes.filter((outcome) => outcome === 'duplicate')).toHaveLength(senders - 1)
-        vi.clearAllTimers()
-      },
-    ),
-    { numRuns: 200 },
   )
 })
