@@ -1,103 +1,147 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Mark } from '../support/apps/protocol.js'
 import { PROVED_INBOXES } from '../support/our-stores.js'
-import type { Place } from '../support/proof-places.js'
-import { newOrders, type Program, useApps } from '../support/running-apps.js'
+import type { FailingPlace } from '../support/proof-places.js'
+import { type App, newOrders, type Order, type Program, useApps } from '../support/running-apps.js'
 import { runs } from '../support/runs.js'
-import { commitMarks, type StormPlan, storm, violations, whileInFlight } from '../support/storm.js'
+import { commitMarks, seeded, violations, whileInFlight } from '../support/storm.js'
 
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 })
 
-const IN_TRANSACTION: readonly Mark[] = ['in the handler', 'after the effect', 'before COMMIT']
+const FAILED = { status: 500, outcome: 'failed' }
+const DUPLICATE = { status: 200, outcome: 'duplicate' }
+
+const EVENTS = runs(40)
+const FAULTS = 12
+
 const apps = useApps()
 
-for (const { entry, describe, proof, share = 1 } of PROVED_INBOXES) {
-  const { clients } = proof
-  describe(`apps with an inbox on ${entry}`, () => {
-    let place: Place
+for (const { describe, proof } of PROVED_INBOXES) {
+  describe.each(proof.clients)('apps with an inbox on %s, killed', (client) => {
+    // Of a handler's transaction, and of that in which a failure is kept.
+    const marks = commitMarks(client)
+    let place: FailingPlace
     beforeAll(async () => {
-      place = await proof.openPlace()
+      place = (await proof.openPlace()) as FailingPlace
     })
     afterAll(() => place.close())
 
-    const start = (program: Program, client: string) => apps.start(program, { client, ...place })
+    const start = (program: Program = 'failures') => apps.start(program, { client, ...place })
 
-    test.each(clients)(
-      'on %s hold an event as long as they live, and leave nothing of it when they are killed before COMMIT',
-      async (client) => {
-        const [app, survivor] = await Promise.all([start('inbox', client), start('inbox', client)])
-        const orders = await newOrders(IN_TRANSACTION.length)
-        const stopped = orders.map((order, i) => app.deliver(order, { stopAt: IN_TRANSACTION[i] as Mark }))
-        expect(await Promise.all(stopped)).toEqual(orders.map(() => 'stopped'))
-        for (const order of orders) {
-          expect(await survivor.deliver(order)).toEqual({ status: 503, outcome: 'in_flight', retryAfter: 5 })
-        }
-        await app.kill()
-        for (const order of orders) {
-          expect(await whileInFlight(() => survivor.deliver(order))).toMatchObject({ outcome: 'handled' })
-        }
-        expect(violations(orders, await place.effects())).toEqual([])
-      },
-    )
-
-    test.each(clients)(
-      'on %s that are killed after COMMIT have handled the event, though no sender got an answer',
-      async (client) => {
-        const [app, survivor] = await Promise.all([start('inbox', client), start('inbox', client)])
-        const orders = await newOrders(1)
-        for (const order of orders) {
-          expect(await app.deliver(order, { stopAt: 'after COMMIT' })).toBe('stopped')
-          expect(await survivor.deliver(order)).toMatchObject({ status: 200, outcome: 'duplicate' })
-          await app.kill()
-          expect(await survivor.deliver(order)).toMatchObject({ status: 200, outcome: 'duplicate' })
-        }
-        expect(violations(orders, await place.effects())).toEqual([])
-      },
-    )
-
-    /** Runs a storm over apps of one kind, and returns the violations found after it. */
-    async function stormOver(
-      program: Program,
-      client: string,
-      plan: Pick<StormPlan, 'orders' | 'undone' | 'done' | 'afterKill'>,
-    ) {
-      const report = await storm({
-        ...plan,
-        seed: 20_260_517,
-        start: () => start(program, client),
-        survivor: await start(program, client),
-      })
-      return { ...report, violations: violations(plan.orders, await place.effects()) }
+    async function recordedOf(orders: readonly Order[]): Promise<(string | undefined)[]> {
+      const recorded = await place.recorded()
+      return orders.map(({ id }) => recorded.get(id))
     }
 
-    // Where commits take long, crash.failures.test.ts kills apps at each of these marks.
-    test.runIf(share === 1).each(clients)(
-      'on %s have each effect exactly once, however many of them are killed',
-      async (client) => {
-        const [undone, done] = [IN_TRANSACTION, commitMarks(client).slice(1)]
-        const orders = await newOrders(runs(4))
-        const report = await stormOver('inbox', client, { orders, undone, done, afterKill: async () => {} })
-        expect(report).toEqual({
-          kills: 2 * orders.length,
-          killedAt: new Set([...undone, ...done]),
-          violations: [],
-        })
+    test('while a failure is kept, have kept it or not, and a later delivery is handled', async () => {
+      // An app for each: of one, only two failures are kept at the same time.
+      const [survivor, ...killed] = await Promise.all([start(), ...marks.map(() => start())])
+      const orders = await newOrders(marks.length)
+      const stopped = killed.map((app, i) =>
+        app.deliver(orders[i] as Order, { fail: true, stopAt: marks[i] as Mark }),
+      )
+      expect(await Promise.all(stopped)).toEqual(orders.map(() => 'stopped'))
+      await Promise.all(killed.map((app) => app.kill()))
+      const fate = (mark: Mark) =>
+        ({ 'before COMMIT': [undefined], 'after COMMIT': ['failed'] })[mark as string] ?? [
+          undefined,
+          'failed',
+        ]
+      const recorded = await recordedOf(orders)
+      for (const [i, mark] of marks.entries()) expect(fate(mark), mark).toContain(recorded[i])
+      for (const order of orders) {
+        expect(await whileInFlight(() => survivor.deliver(order))).toMatchObject({ outcome: 'handled' })
+      }
+      expect(await recordedOf(orders)).toEqual(orders.map(() => 'handled'))
+      expect(violations(orders, await place.effects())).toEqual([])
+    })
+
+    test.each(['inbox', 'failures'] as const)(
+      'of %s, hold an event as long as they live, and leave all of it or nothing',
+      async (program) => {
+        const [app, survivor] = await Promise.all([start(program), start(program)])
+        const at: readonly Mark[] = ['in the handler', 'after the effect', ...marks]
+        const orders = await newOrders(at.length)
+        const before = program === 'failures' ? 'failed' : undefined
+        if (before !== undefined)
+          for (const order of orders) expect(await app.deliver(order, { fail: true })).toMatchObject(FAILED)
+        expect(await recordedOf(orders)).toEqual(orders.map(() => before))
+        const stopped = orders.map((order, i) => app.deliver(order, { stopAt: at[i] as Mark }))
+        expect(await Promise.all(stopped)).toEqual(orders.map(() => 'stopped'))
+        for (const [i, order] of orders.entries()) {
+          const inFlight = { status: 503, outcome: 'in_flight', retryAfter: 5 }
+          const expected = at[i] === 'after COMMIT' ? DUPLICATE : inFlight
+          if (at[i] !== 'while COMMIT is under way')
+            expect(await survivor.deliver(order), at[i]).toEqual(expected)
+        }
+        await app.kill()
+        const recorded = await recordedOf(orders)
+        for (const [i, mark] of at.entries()) {
+          const fates = { 'after COMMIT': ['handled'], 'while COMMIT is under way': [before, 'handled'] }
+          expect(fates[mark as keyof typeof fates] ?? [before], mark).toContain(recorded[i])
+        }
+        for (const order of orders) {
+          expect(await whileInFlight(() => survivor.deliver(order))).toMatchObject({ status: 200 })
+        }
+        expect(await recordedOf(orders)).toEqual(orders.map(() => 'handled'))
+        expect(violations(orders, await place.effects())).toEqual([])
       },
     )
 
-    // It tests the test, for which one server will do.
-    test.runIf(share === 1)(
-      'would be seen to double effects, were the effect and the record not in one transaction',
-      async () => {
-        const report = await stormOver('store', clients[0] as string, {
-          orders: await newOrders(3),
-          undone: ['after the claim', 'after the effect', 'before completing'],
-          done: ['after completing'],
-          afterKill: place.expireLease,
-        })
-        expect(report.violations).toContainEqual(expect.stringMatching(/had [23] effects/))
-      },
-    )
+    test('and terminated at random, lose none, and keep none that is handled', async () => {
+      const running = await Promise.all([start(), start(), start()])
+      const orders: Order[] = []
+      const random = seeded(20_261_124)
+      const upTo = (count: number): number => Math.floor(random() * count)
+      const outcomes = new Set<string>()
+      let faults = 0
+
+      /** Delivers to any app until the answer is 200. A sender that is alone knows whether the failure is kept. */
+      async function deliver(order: Order, failures: number, isAlone: boolean): Promise<void> {
+        for (let attempt = 0; ; attempt++) {
+          const app = running[upTo(running.length)] as App
+          const end = await app.deliver(order, { fail: attempt < failures })
+          if (typeof end === 'string') {
+            await pause(10)
+            continue
+          }
+          outcomes.add(end.outcome)
+          if (end.status === 200) return
+          if (isAlone && end.outcome === 'failed' && end.notKept === undefined)
+            expect(await recordedOf([order])).toEqual(['failed'])
+        }
+      }
+
+      async function afflict(): Promise<void> {
+        while (faults < FAULTS) {
+          if (faults % 3 === 0) {
+            const killed = running.splice(upTo(running.length), 1, await start())
+            await killed[0]?.kill()
+          } else await place.terminate()
+          expect([...(await place.recorded()).values()]).not.toContain('handled and failed')
+          faults += 1
+          await pause(20)
+        }
+      }
+
+      async function lane(): Promise<void> {
+        while (orders.length < EVENTS || faults < FAULTS) {
+          const [order] = (await newOrders(1)) as [Order]
+          const senders = 1 + (orders.push(order) % 3)
+          const failures = upTo(4)
+          await Promise.all(Array.from({ length: senders }, () => deliver(order, failures, senders === 1)))
+        }
+      }
+      await Promise.all([lane(), lane(), lane(), lane(), afflict()])
+
+      expect(await recordedOf(orders)).toEqual(orders.map(() => 'handled'))
+      expect(violations(orders, await place.effects())).toEqual([])
+      // No process ended because it lost a connection.
+      for (const app of running) expect(await app.deliver(orders[0] as Order)).toEqual(DUPLICATE)
+      // Otherwise nothing would be proved.
+      expect([...outcomes]).toEqual(expect.arrayContaining(['handled', 'duplicate', 'failed', 'in_flight']))
+    })
   })
 }

@@ -10,6 +10,10 @@ import {
   type RecordedCall,
 } from '../support/linearizable.js'
 import { runs } from '../support/runs.js'
+import { delayed } from '../support/store-backend.js'
+import { randomHistories } from '../support/store-history.js'
+import { FAULTY_STORES } from '../support/testing/faulty-stores.js'
+import { createBackend, modelStore } from '../support/testing/model-store.js'
 
 const LEASE = 30_000
 const RETAIN = 1_000_000
@@ -120,4 +124,24 @@ test('the search finds an order exactly where trying all of them does', () => {
     { numRuns: runs(1500) },
   )
   expect(Math.min(seen.true, seen.false)).toBeGreaterThan(100)
+})
+
+test.each([
+  'reads, then writes, in claim',
+  'never takes over',
+  'completes with any token',
+  'lets the own token take back what it released',
+])('few random histories find a store that %s', async (fault) => {
+  const { patch } = FAULTY_STORES.find((one) => one.fault === fault) ?? {}
+  expect(patch).toBeDefined()
+  for (const isLossy of [false, true]) {
+    const backend = createBackend()
+    const clients = [1, 2].map(() => delayed(modelStore(backend, patch)))
+    const advance = async (ms: number) => {
+      backend.nowMs += ms
+    }
+    const histories = await randomHistories(clients, { advance }, { count: 200, isLossy, seed: 3 })
+    const found = histories.filter(({ calls }) => !linearize(calls).isLinearizable)
+    expect(found.length).toBeGreaterThanOrEqual(3)
+  }
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { Discard, type IdempotencyStore, RetryLater } from 'tix-webhooks'
+import type { TransactionFate } from './honest-inbox.js'
 import { never } from './promises.js'
 import { sleep } from './virtual-time.js'
 
@@ -19,16 +20,21 @@ export interface HandlerFate {
 
 const seconds = fc.constantFrom(0, 0, 0, 0.1, 1, 2.5, 30)
 
+const often = <T>(usual: T, ...others: T[]): fc.Arbitrary<T> =>
+  fc.oneof({ weight: 6, arbitrary: fc.constant(usual) }, { weight: 4, arbitrary: fc.constantFrom(...others) })
+
 export const callFates: fc.Arbitrary<CallFate> = fc.record({
-  kind: fc.oneof(
-    { weight: 6, arbitrary: fc.constant('ok' as const) },
-    {
-      weight: 4,
-      arbitrary: fc.constantFrom<CallFate['kind'][]>('refused', 'lost-reply', 'hangs-before', 'hangs-after'),
-    },
-  ),
+  kind: often<CallFate['kind']>('ok', 'refused', 'lost-reply', 'hangs-before', 'hangs-after'),
   there: seconds,
   back: seconds,
+})
+
+export const transactionFates: fc.Arbitrary<TransactionFate> = fc.record({
+  opening: often<TransactionFate['opening']>('ok', 'refused', 'hangs'),
+  commit: often<TransactionFate['commit']>('ok', 'refused', 'lost reply', 'hangs', 'made and hangs'),
+  // 10 is the deadline itself.
+  opensAfter: often(0, 0.1, 1, 9.999, 10, 12),
+  commitTakes: often(0, 0.1, 1, 9.999, 10, 40),
 })
 
 export const handlerFates: fc.Arbitrary<HandlerFate> = fc.record({

@@ -5,7 +5,6 @@ import type { ClaimResult } from 'tix-webhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SECRET } from './deliveries.js'
 import { HANDLED_FACTS } from './handled-facts.js'
-import { runs as scaled } from './runs.js'
 import { bundledWorker, workerd } from './workerd.js'
 
 const NAMES = ['a', 'b', 'c', 'd']
@@ -61,10 +60,6 @@ export function edgeStage(): EdgeStage {
 export function testEdgeStore(storeName: string, { ask }: EdgeStage): void {
   test('passes the cases of every store, inside workerd', { timeout: 60_000 }, async () => {
     expect(await ask(`/cases?store=${storeName}`)).toEqual([])
-  })
-
-  test('answers random steps as the model does, inside workerd', { timeout: 60_000 }, async () => {
-    expect(await ask(`/model?store=${storeName}&runs=${scaled(12)}`)).toBe('')
   })
 
   test('says which events were handled, and that it can be reached', async () => {

@@ -116,7 +116,7 @@ export function assertLinearizable(history: readonly RecordedCall[], origin: str
   )
 }
 
-export function describeCalls(calls: readonly RecordedCall[]): string {
+function describeCalls(calls: readonly RecordedCall[]): string {
   return calls
     .map((recorded) => {
       const { do: name, ...details } = recorded.call

@@ -3,7 +3,7 @@ import { readPage } from './pages.js'
 
 /** A move, whose new version is a snippet of the page. */
 export interface Move {
-  readonly from: 'byHand' | 'memory' | 'redis' | 'postgres' | 'inbox' | 'sqlite'
+  readonly from: 'byHand' | 'redis' | 'postgres'
   /** A text that only its snippet contains. */
   readonly to: string
   /** The changes to the snippet, for another move by the same lines. */
@@ -15,31 +15,9 @@ const ASKING_FOR_RECORDS = 'handledBefore: (event, { keyIn }) => oldStore'
 const CLAIMING = "token: 'moving'"
 const INSERTING = 'INSERT INTO processed_events'
 
-const IN_ITS_TABLE = {
-  'SELECT FROM tickets WHERE order_id = $1': 'SELECT FROM processed_events WHERE id = $1',
-}
 const FROM_POSTGRES = {
   'redisStore(redis)': 'postgresStore(pool)',
   '{ postgresInbox }': '{ postgresInbox, postgresStore }',
-}
-const FROM_INBOX = {
-  'redisStore(redis)': 'postgresInbox(pool)',
-  '{ postgresStore }': '{ postgresInbox, postgresStore }',
-}
-const FROM_SQLITE = {
-  'redisStore(redis)': 'sqliteStore(new Database(process.env.DATABASE_FILE!))',
-  "{ redisStore } from 'tix-webhooks/redis'":
-    "{ sqliteStore } from 'tix-webhooks/sqlite'; import Database from 'libsql'",
-}
-/** After the row. */
-const IN_INBOX = {
-  'store.isHandled': 'inbox.isHandled',
-  'const store = postgresStore': 'const inbox = postgresInbox',
-  'store.migrate': 'inbox.migrate',
-  '  store,': '  inbox,',
-  '{ postgresStore }': '{ postgresInbox }',
-  handleOrder:
-    "async ({ data }, ctx) => void (await ctx.tx.query('INSERT INTO tickets (order_id) VALUES ($1)', [data.order.id]))",
 }
 const NEW_NAMESPACE = { "namespace: 'orders'": "namespace: 'sales'" }
 const OF_ACME = {
@@ -67,20 +45,11 @@ function asRow(from: string): Readonly<Record<string, string>> {
 /** The old version is drained before the new one gets its first delivery. */
 export const WITH_A_PAUSE: Readonly<Record<string, Move>> = {
   'from a receiver by hand': { from: 'byHand', to: ASKING_FOR_EFFECTS },
-  'from a receiver by hand, by its table': { from: 'byHand', to: ASKING_FOR_EFFECTS, changes: IN_ITS_TABLE },
-  'from memory': { from: 'memory', to: ASKING_FOR_EFFECTS },
   'from Redis to Postgres': { from: 'redis', to: ASKING_FOR_RECORDS },
-  'from SQLite to Postgres': { from: 'sqlite', to: ASKING_FOR_RECORDS, changes: FROM_SQLITE },
-  'from an inbox to a store': { from: 'inbox', to: ASKING_FOR_RECORDS, changes: FROM_INBOX },
   'to another namespace': {
     from: 'postgres',
     to: ASKING_FOR_RECORDS,
     changes: { ...asRow('the namespace'), ...NEW_NAMESPACE },
-  },
-  'to another namespace of an inbox': {
-    from: 'inbox',
-    to: ASKING_FOR_RECORDS,
-    changes: { ...asRow('the namespace'), ...NEW_NAMESPACE, ...IN_INBOX },
   },
   'to accounts': {
     from: 'postgres',
@@ -106,10 +75,7 @@ export const ROLLING: Readonly<Record<string, Move>> = {
   },
 }
 
-/** A move that the page warns of. */
-export const CARELESS: Move = { from: 'redis', to: ASKING_FOR_RECORDS }
-
-export const MOVES: readonly Move[] = [...Object.values(WITH_A_PAUSE), ...Object.values(ROLLING), CARELESS]
+export const MOVES: readonly Move[] = [...Object.values(WITH_A_PAUSE), ...Object.values(ROLLING)]
 export const pathOf = (move: Move): string => `move-${MOVES.indexOf(move)}`
 
 /** The page has the shortest one, and links the others. */

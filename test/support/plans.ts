@@ -3,18 +3,29 @@ import {
   type BodyReader,
   createReceiver,
   type DeliveryRecord,
+  type HandlerContext,
   type IdempotencyStore,
+  type Inbox,
   memoryStore,
   type Outcome,
 } from 'tix-webhooks'
-import { type CallFate, callFates, type HandlerFate, handlerFates, play, storeBehind } from './chaos.js'
+import {
+  type CallFate,
+  callFates,
+  type HandlerFate,
+  handlerFates,
+  play,
+  storeBehind,
+  transactionFates,
+} from './chaos.js'
 import { orderCreated, SECRET, sign } from './deliveries.js'
+import { honestInbox, type Ledger, type TransactionFate } from './honest-inbox.js'
 import { never } from './promises.js'
 import { advance, sleep } from './virtual-time.js'
 
 export const TIMEOUT_SECONDS = 10
 
-/** One request of the plan: some time after the previous one, to one of two processes on one store. */
+/** One request of the plan: some time after the previous one, to one of two processes on one backend. */
 export interface PlannedDelivery {
   readonly after: number
   readonly process: 0 | 1
@@ -44,53 +55,135 @@ const deliveries: fc.Arbitrary<PlannedDelivery> = fc.record({
   drain: fc.oneof({ weight: 19, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
 })
 
+/** The outcomes of what is not proven to be the service's. */
+export const PROVEN_WRONG: Partial<Record<PlannedDelivery['trick'], readonly string[]>> = {
+  forged: ['unauthenticated', 'unavailable'],
+  stale: ['unauthenticated', 'unavailable'],
+  'endless body': ['incomplete', 'unavailable'],
+  'no secret': ['misconfigured', 'unavailable'],
+}
+
 interface Plan {
   readonly deliveries: readonly PlannedDelivery[]
-  readonly calls: readonly CallFate[]
   readonly runs: readonly HandlerFate[]
 }
 
-export const plans: fc.Arbitrary<Plan> = fc.record({
+interface StorePlan extends Plan {
+  readonly calls: readonly CallFate[]
+}
+
+interface InboxPlan extends Plan {
+  readonly transactions: readonly TransactionFate[]
+  /** Whether a second delivery of an event is refused while the first one runs, or only one of them commits. */
+  readonly locks: boolean
+}
+
+const plan = {
   deliveries: fc.array(deliveries, { minLength: 1, maxLength: 14, size: 'max' }),
-  calls: fc.array(callFates, { maxLength: 40, size: 'max' }),
   runs: fc.array(handlerFates, { maxLength: 14, size: 'max' }),
+}
+
+export const plans: fc.Arbitrary<StorePlan> = fc.record({
+  ...plan,
+  calls: fc.array(callFates, { maxLength: 40, size: 'max' }),
 })
 
-export interface Answered {
+export const inboxPlans: fc.Arbitrary<InboxPlan> = fc.record({
+  ...plan,
+  transactions: fc.array(transactionFates, { maxLength: 14, size: 'max' }),
+  locks: fc.boolean(),
+})
+
+interface Answered {
   readonly planned: PlannedDelivery
-  readonly order: string
   readonly outcome: Outcome
   readonly tookMs: number
-  /** The state of the event when the answer was given. */
-  readonly done: boolean
-  readonly discarded: boolean
 }
 
-/** The real history, reported by the handlers and the store itself instead of the receivers. */
-interface History {
-  readonly answers: Answered[]
-  readonly records: DeliveryRecord[]
-  readonly faults: string[]
-  readonly drains: Promise<void>[]
+const EVENTS = [0, 1, 2].map((n) => orderCreated({ id: `ord_${n}` }))
+const keyOf = (id: string): string => `test/order.created/${id}`
+
+/** The real history, reported by the handlers and the backend instead of the receivers. */
+interface Played<Tx, State> {
+  readonly guard: { readonly store: IdempotencyStore } | { readonly inbox: Inbox<Tx> }
+  /** The keys of deliveries that are the service's. */
+  readonly authentic: Set<string>
+  /** A run of the handler, which ends so. */
+  run(id: string, ctx: HandlerContext<PlannedDelivery, Tx>, fate: HandlerFate): Promise<void>
+  /** The state of an event, as it is when its answer is given. */
+  stateOf(id: string): State
 }
 
-/** Runs a plan in virtual time, checking for violations. */
-export async function live(plan: Plan): Promise<History> {
-  const history: History = { answers: [], records: [], faults: [], drains: [] }
-  const orders = [0, 1, 2].map((n) => orderCreated({ id: `ord_${n}` }))
+/** Plays a plan in virtual time. */
+async function playPlan<Tx, State>(
+  { deliveries, runs }: Plan,
+  { guard, authentic, run, stateOf }: Played<Tx, State>,
+) {
+  const answers: (Answered & State)[] = []
+  const records: DeliveryRecord[] = []
+  const drains: Promise<void>[] = []
+  let count = 0
+
+  const options = {
+    secret: ({ trick }: PlannedDelivery) => (trick === 'no secret' ? undefined : SECRET),
+    ...guard,
+    namespace: 'test',
+    timeoutSeconds: TIMEOUT_SECONDS,
+    on: {
+      'order.created': (
+        event: { data: { order: { id: string } } },
+        ctx: HandlerContext<PlannedDelivery, Tx>,
+      ) => run(event.data.order.id, ctx, runs[count++] ?? { kind: 'returns', takes: 0 }),
+    },
+    onDelivery: (record: DeliveryRecord) => records.push(record),
+    onError: () => {},
+  }
+  const processes = [0, 1].map(() => createReceiver<PlannedDelivery, Tx>(options as never))
+
+  async function deliver(planned: PlannedDelivery): Promise<void> {
+    const order = EVENTS[planned.event] as (typeof EVENTS)[number]
+    const { id } = order.data.order
+    const timestamp = Math.floor(Date.now() / 1000) - (planned.trick === 'stale' ? 301 : 0)
+    const { header, body } = await sign(order, {
+      timestamp,
+      secret: planned.trick === 'forged' ? 'whsec_x' : SECRET,
+    })
+    if (planned.trick === 'none' || planned.trick === 'slow body') authentic.add(keyOf(id))
+    const receiver = processes[planned.process] as (typeof processes)[number]
+    const startedAt = performance.now()
+    const receiving = receiver.receive({ header, body: bodyOf(planned, body), request: planned })
+    if (planned.drain) drains.push(receiver.drain())
+    const outcome = await receiving
+    answers.push({ planned, outcome, tookMs: performance.now() - startedAt, ...stateOf(id) })
+  }
+
+  let at = 0
+  const started = deliveries.map((planned) => {
+    at += planned.after
+    return sleep(at).then(() => deliver(planned))
+  })
+  // Until after the longest run, its lease or commit, and the calls that settle it.
+  await advance(at + 2_000)
+  await Promise.all(started)
+  await Promise.all([...drains, ...processes.map((receiver) => receiver.drain())])
+  return { answers, records }
+}
+
+/** Runs a plan with a store, checking for violations. */
+export async function live(plan: StorePlan) {
+  const faults: string[] = []
   const done = new Set<string>()
   const discarded = new Set<string>()
   const recorded = new Set<string>()
   const attempts = new Set<string>()
   const authentic = new Set<string>()
-  let runs = 0
 
   const truth = memoryStore()
   const observed: IdempotencyStore = {
     ...truth,
     claim: (request) => {
       if (!authentic.has(request.key))
-        history.faults.push(`the store was asked for ${request.key} before anything proved it`)
+        faults.push(`the store was asked for ${request.key} before anything proved it`)
       return truth.claim(request)
     },
     complete: async (lease, retainMs) => {
@@ -99,70 +192,77 @@ export async function live(plan: Plan): Promise<History> {
       return changed
     },
   }
-  const store = storeBehind(plan.calls, observed)
 
-  async function run(id: string, key: string, attempt: number | undefined): Promise<void> {
-    if (!authentic.has(key)) history.faults.push(`${id} ran before anything proved it`)
-    if (recorded.has(key)) history.faults.push(`${id} ran again after its completion was recorded`)
-    if (attempts.has(`${key} ${attempt}`)) history.faults.push(`${id} ran twice on one grant`)
-    attempts.add(`${key} ${attempt}`)
-    const fate = plan.runs[runs++] ?? { kind: 'returns', takes: 0 }
-    try {
-      await play(fate)
-      done.add(id)
-    } catch (error) {
-      if (fate.kind === 'discards') discarded.add(id)
-      throw error
-    }
-  }
-
-  const processes = [0, 1].map(() =>
-    createReceiver<PlannedDelivery>({
-      secret: ({ trick }) => (trick === 'no secret' ? undefined : SECRET),
-      store,
-      namespace: 'test',
-      timeoutSeconds: TIMEOUT_SECONDS,
-      on: { 'order.created': (event, ctx) => run(event.data.order.id, String(ctx.key), ctx.attempt) },
-      onDelivery: (record) => history.records.push(record),
-      onError: () => {},
-    }),
-  )
-
-  async function deliver(planned: PlannedDelivery): Promise<void> {
-    const order = orders[planned.event] as (typeof orders)[number]
-    const { id } = order.data.order
-    const timestamp = Math.floor(Date.now() / 1000) - (planned.trick === 'stale' ? 301 : 0)
-    const { header, body } = await sign(order, {
-      timestamp,
-      secret: planned.trick === 'forged' ? 'whsec_x' : SECRET,
-    })
-    if (planned.trick === 'none' || planned.trick === 'slow body') authentic.add(`test/order.created/${id}`)
-    const receiver = processes[planned.process] as (typeof processes)[number]
-    const startedAt = performance.now()
-    const receiving = receiver.receive({ header, body: bodyOf(planned, body), request: planned })
-    if (planned.drain) history.drains.push(receiver.drain())
-    const outcome = await receiving
-    history.answers.push({
-      planned,
-      order: id,
-      outcome,
-      tookMs: performance.now() - startedAt,
-      done: done.has(id),
-      discarded: discarded.has(id),
-    })
-  }
-
-  const all = plan.deliveries.reduce<{ at: number; started: Promise<void>[] }>(
-    ({ at, started }, planned) => {
-      const later = at + planned.after
-      return { at: later, started: [...started, sleep(later).then(() => deliver(planned))] }
+  const played = await playPlan<undefined, { done: boolean; discarded: boolean }>(plan, {
+    guard: { store: storeBehind(plan.calls, observed) },
+    authentic,
+    async run(id, ctx, fate) {
+      const key = String(ctx.key)
+      if (!authentic.has(key)) faults.push(`${id} ran before anything proved it`)
+      if (recorded.has(key)) faults.push(`${id} ran again after its completion was recorded`)
+      if (attempts.has(`${key} ${ctx.attempt}`)) faults.push(`${id} ran twice on one grant`)
+      attempts.add(`${key} ${ctx.attempt}`)
+      try {
+        await play(fate)
+        done.add(id)
+      } catch (error) {
+        if (fate.kind === 'discards') discarded.add(id)
+        throw error
+      }
     },
-    { at: 0, started: [] },
-  )
-  // Until after the longest run, its lease and the calls that settle it.
-  await advance(all.at + 2_000)
-  await Promise.all(all.started)
-  return history
+    stateOf: (id) => ({ done: done.has(id), discarded: discarded.has(id) }),
+  })
+  return { ...played, faults }
+}
+
+/** Runs a plan with an inbox, checking for violations. */
+export async function liveWithInbox(plan: InboxPlan) {
+  const faults: string[] = []
+  const authentic = new Set<string>()
+  const running = new Map<string, symbol>()
+  const database = honestInbox({ fates: plan.transactions, locks: plan.locks })
+  const stateOf = (id: string) => ({
+    effects: database.effects.filter((effect) => effect === id).length,
+    record: database.records.get(keyOf(id)),
+  })
+
+  const played = await playPlan<Ledger, ReturnType<typeof stateOf>>(plan, {
+    guard: {
+      inbox: {
+        once(request, work) {
+          if (!authentic.has(String(request.key)))
+            faults.push(`the inbox was asked for ${request.key} unproven`)
+          return database.inbox.once(request, work)
+        },
+      },
+    },
+    authentic,
+    async run(id, { tx, signal }, fate) {
+      if (plan.locks && running.has(id)) faults.push(`two handlers of ${id} ran at once`)
+      const mine = Symbol('run')
+      running.set(id, mine)
+      const leave = (): void => {
+        if (running.get(id) === mine) running.delete(id)
+      }
+      // Its place is free when its transaction is over, though it may go on.
+      signal.addEventListener('abort', leave)
+      try {
+        tx.write(id)
+        await play(fate)
+      } finally {
+        leave()
+      }
+    },
+    stateOf,
+  })
+  return {
+    ...played,
+    faults,
+    /** For each event: its committed effects in the end, and whether it has a record. */
+    kept: EVENTS.map(({ data }) => stateOf(data.order.id)),
+    /** Transactions whose work has not ended, although their runs must have been given up by now. */
+    open: database.open,
+  }
 }
 
 function bodyOf({ trick }: PlannedDelivery, body: Uint8Array): Uint8Array | BodyReader {

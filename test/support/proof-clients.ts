@@ -29,9 +29,7 @@ export interface Pooled {
 }
 
 /** The records are in other transactions than the effects. */
-export interface StoreAccess extends Access, Pooled {
-  readonly failures: Failures
-}
+export type StoreAccess = Access & Pooled
 
 /** The records are in the same transactions as the effects. */
 export interface InboxAccess extends Pooled {
@@ -48,9 +46,8 @@ export type Pass = (mark: Mark) => Promise<void>
 export type OpenStore = (place: SqlPlace) => Promise<Access>
 export type OpenInbox = (place: SqlPlace, pass?: Pass) => Promise<InboxAccess>
 
-/** The stores and inboxes on SQL servers, by the client. */
-export const SQL_STORES = { ...POSTGRES, ...MYSQL } as const
+/** The inboxes on SQL servers, by the client. */
 export const SQL_INBOXES: Readonly<Record<string, OpenInbox>> = { ...POSTGRES_INBOXES, ...MYSQL_INBOXES }
 
 /** All stores, by the client. */
-export const STORES: Readonly<Record<string, OpenStore>> = { ...REDIS, ...SQL_STORES }
+export const STORES: Readonly<Record<string, OpenStore>> = { ...REDIS, ...POSTGRES, ...MYSQL }

@@ -59,7 +59,6 @@ function openStore(create: (place: SqlPlace) => AnyPool) {
     const pool = create(place)
     return {
       store: mysqlStore(pool, { table: `${place.place}.records` }),
-      failures: mysqlFailures(pool, { table: `${place.place}.failures` }),
       effect: (order, attempt) => pool.execute(insertInto(place.place), [order, String(attempt)]),
       ...pooled(pool),
     }

@@ -46,18 +46,22 @@ export async function redisPlace(url: string, prefix: string): Promise<Place> {
 export interface FailingPlace extends Place {
   /** `handled` or `failed` for each order of which there is anything; both if there is both. */
   recorded(): Promise<ReadonlyMap<string, string>>
+  /** Terminates some of the connections of apps. */
+  terminate(): Promise<void>
 }
 
 export async function postgresPlace(url: string): Promise<FailingPlace> {
   const place = `proof_${randomBytes(4).toString('hex')}`
   const pool = new Pool({ connectionString: url, max: 2 }).on('error', () => {})
+  const named = new URL(url)
+  named.searchParams.set('application_name', place)
   await pool.query(`CREATE SCHEMA ${place}`)
   await pool.query(`CREATE TABLE ${place}.effects (id text, attempt text)`)
   await postgresStore(pool, { table: `${place}.records` }).migrate()
   await postgresInbox(pool, { table: `${place}.inbox` }).migrate()
   await postgresFailures(pool, { table: `${place}.failures` }).migrate()
   return {
-    url,
+    url: named.href,
     place,
     async effects() {
       const { rows } = await pool.query(
@@ -79,6 +83,14 @@ export async function postgresPlace(url: string): Promise<FailingPlace> {
       )
       return new Map(rows.map(({ id, are }) => [id, are]))
     },
+    async terminate() {
+      await pool.query(
+        `SELECT pg_terminate_backend(pid) FROM (
+           SELECT pid FROM pg_stat_activity WHERE application_name = $1 ORDER BY random() LIMIT 4
+         ) AS chosen`,
+        [place],
+      )
+    },
     async close() {
       await pool.query(`DROP SCHEMA ${place} CASCADE`)
       await pool.end()
@@ -96,8 +108,10 @@ export async function mysqlPlace(url: string): Promise<FailingPlace> {
   await mysqlStore(pool, { table: `${place}.records` }).migrate()
   await mysqlInbox(pool, { table: `${place}.inbox` }).migrate()
   await mysqlFailures(pool, { table: `${place}.failures` }).migrate()
+  const named = new URL(url)
+  named.pathname = `/${place}`
   return {
-    url,
+    url: named.href,
     place,
     async effects() {
       const found = await rows(
@@ -120,6 +134,14 @@ export async function mysqlPlace(url: string): Promise<FailingPlace> {
          ) AS recorded GROUP BY \`key\``,
       )
       return new Map(found.map(({ id, found }) => [id, found]))
+    },
+    async terminate() {
+      const found = await rows(
+        'SELECT ID AS id FROM information_schema.PROCESSLIST WHERE DB = ? ORDER BY RAND() LIMIT 4',
+        [place],
+      )
+      // It may have ended since.
+      for (const { id } of found) await rows(`KILL ${id}`).catch(() => {})
     },
     async close() {
       await rows(`DROP DATABASE ${place}`)

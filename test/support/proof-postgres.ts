@@ -1,4 +1,4 @@
-import { Pool, type QueryConfig } from 'pg'
+import { Pool, type PoolClient, type QueryConfig } from 'pg'
 import postgres, { type TransactionSql } from 'postgres'
 import {
   type PgPool,
@@ -57,32 +57,34 @@ function reservable(sql: postgres.Sql): Pooled {
 }
 
 /** A pool whose transactions can be stopped at their COMMIT. */
-function stoppablePool(pool: Pool, pass: Pass) {
+function stoppablePool(pool: Pool, pass: Pass): PgPool {
   return {
     get totalCount() {
       return pool.totalCount
     },
     query: pool.query.bind(pool),
-    async connect() {
-      const client = await pool.connect()
-      /** The inbox sends its own check in the same message. */
-      async function commit(sql: string) {
-        await pass('before COMMIT')
-        const committing = client.query(sql)
-        await pass('while COMMIT is under way')
-        const committed = await committing
-        await pass('after COMMIT')
-        return committed
-      }
-      return {
-        query: (sql: string | QueryConfig, parameters?: unknown[]) =>
-          typeof sql === 'string' && sql.endsWith('COMMIT') ? commit(sql) : client.query(sql, parameters),
-        on: client.on.bind(client),
-        off: client.off.bind(client),
-        release: client.release.bind(client),
-      }
-    },
+    connect: (callback: Parameters<typeof pool.connect>[0]) =>
+      pool.connect((error, client, done) => callback(error, client && stoppableClient(client, pass), done)),
+  } as unknown as PgPool
+}
+
+function stoppableClient(client: PoolClient, pass: Pass): PoolClient {
+  /** The inbox sends its own check in the same message. */
+  async function commit(sql: string) {
+    await pass('before COMMIT')
+    const committing = client.query(sql)
+    await pass('while COMMIT is under way')
+    const committed = await committing
+    await pass('after COMMIT')
+    return committed
   }
+  return {
+    query: (sql: string | QueryConfig, parameters?: unknown[]) =>
+      typeof sql === 'string' && sql.endsWith('COMMIT') ? commit(sql) : client.query(sql, parameters),
+    on: client.on.bind(client),
+    off: client.off.bind(client),
+    release: client.release.bind(client),
+  } as PoolClient
 }
 
 function stoppableSql(sql: postgres.Sql, pass: Pass) {
@@ -129,7 +131,6 @@ function openStore<Db extends PgPool | PostgresJs>({ open, run, pooled }: Client
     const db = open(place)
     return {
       store: postgresStore(db, { table: `${place.place}.records` }),
-      failures: postgresFailures(db, { table: `${place.place}.failures` }),
       effect: (order, attempt) => run(db, insertInto(place.place), [order, String(attempt)]),
       ...pooled(db),
     }

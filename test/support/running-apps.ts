@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { Agent, type IncomingHttpHeaders, type RequestOptions, request } from 'node:http'
+import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll, afterEach } from 'vitest'
@@ -17,7 +17,7 @@ import { orderCreated, type SignedDelivery, sign } from './deliveries.js'
 import { ROOT } from './root.js'
 import { makeFolder, removeFolder } from './server-process.js'
 
-export type Program = 'store' | 'inbox' | 'failures' | 'failing-sql' | 'failing-sqlite'
+export type Program = 'store' | 'inbox' | 'failures'
 
 /** A signed event of the service. */
 export interface Order extends SignedDelivery {
@@ -47,17 +47,13 @@ export type End = Answer | 'stopped' | 'cut off'
 /** A separate process with an HTTP server. */
 export interface App {
   deliver(order: SignedDelivery, what?: { readonly stopAt?: Mark; readonly fail?: boolean }): Promise<End>
-  /** Posts JSON to a route of the app's own, and returns the JSON of its answer. */
-  call(path: string, body?: object): Promise<unknown>
-  /** Sends it SIGSTOP or SIGCONT. */
-  signal(signal: 'SIGSTOP' | 'SIGCONT'): void
   /** Kills it with SIGKILL, and waits until it is gone. */
   kill(): Promise<void>
 }
 
 /** Starts apps for the tests of a file, and stops all of them. */
 export function useApps(): {
-  start<Settings extends AppSettings>(program: Program, settings: Settings): Promise<App>
+  start(program: Program, settings: AppSettings): Promise<App>
 } {
   const bundles = new Map<Program, Promise<string>>()
   const running = new Set<Promise<App>>()
@@ -124,11 +120,6 @@ async function startApp(file: string, settings: AppSettings): Promise<App> {
       const reached = new Promise<'stopped'>((resolve) => stopped.set(id, () => resolve('stopped')))
       return Promise.race([reached, post(port, agent, order, headers)]).finally(() => stopped.delete(id))
     },
-    async call(path, body = {}) {
-      const answer = await send({ port, agent, path }, Buffer.from(JSON.stringify(body)))
-      return answer === 'cut off' ? answer : JSON.parse(answer.text)
-    },
-    signal: (signal) => void child.kill(signal),
     async kill() {
       child.kill('SIGKILL')
       await exited
@@ -137,37 +128,15 @@ async function startApp(file: string, settings: AppSettings): Promise<App> {
   }
 }
 
-async function post(
+function post(
   port: number,
   agent: Agent,
   { header, body }: SignedDelivery,
   more: Readonly<Record<string, string>>,
 ): Promise<Answer | 'cut off'> {
-  const answer = await send(
-    { port, agent, path: '/hooks', headers: { ...more, 'x-service-signature': header } },
-    body,
-  )
-  if (answer === 'cut off') return answer
-  const { status, headers, text } = answer
-  const retryAfter = headers['retry-after']
-  return {
-    status,
-    outcome: JSON.parse(text).outcome,
-    ...(retryAfter === undefined ? {} : { retryAfter: Number(retryAfter) }),
-    ...(headers[NOT_KEPT_HEADER] === undefined ? {} : { notKept: true }),
-  }
-}
-
-interface Received {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly text: string
-}
-
-function send(to: RequestOptions, body: Uint8Array): Promise<Received | 'cut off'> {
   return new Promise((resolve) => {
-    const headers = { ...to.headers, 'content-length': body.length }
-    const sent = request({ host: '127.0.0.1', method: 'POST', ...to, headers })
+    const headers = { ...more, 'x-service-signature': header, 'content-length': body.length }
+    const sent = request({ host: '127.0.0.1', method: 'POST', path: '/hooks', port, agent, headers })
     sent.on('error', () => resolve('cut off'))
     sent.on('response', (response) => {
       let text = ''
@@ -175,7 +144,15 @@ function send(to: RequestOptions, body: Uint8Array): Promise<Received | 'cut off
         text += chunk
       })
       response.on('error', () => resolve('cut off'))
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+      response.on('end', () => {
+        const retryAfter = response.headers['retry-after']
+        resolve({
+          status: response.statusCode ?? 0,
+          outcome: JSON.parse(text).outcome,
+          ...(retryAfter === undefined ? {} : { retryAfter: Number(retryAfter) }),
+          ...(response.headers[NOT_KEPT_HEADER] === undefined ? {} : { notKept: true }),
+        })
+      })
     })
     sent.end(body)
   })

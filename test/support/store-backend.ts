@@ -12,10 +12,6 @@ export interface StoreBackend<Store extends IdempotencyStore = IdempotencyStore>
   advance(ms: number): Promise<void>
 }
 
-export type PurgingStore = IdempotencyStore & {
-  purge(options: { limit: number }): Promise<number>
-}
-
 /** The memory store with clients whose calls and replies take a while to arrive, as over a network. */
 export function memoryBackend(): StoreBackend<MemoryStore> {
   let now = 0

@@ -9,9 +9,9 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
 /** Real stores have their own clock: no time that a test uses is within a quarter of an hour of a limit. */
-export const LEASE = 30 * MINUTE
+const LEASE = 30 * MINUTE
 const RETAIN = 10 * HOUR
-export const PAST_LEASE = 40 * MINUTE
+const PAST_LEASE = 40 * MINUTE
 export const PAST_RETENTION = 20 * HOUR
 
 let keys = 0
@@ -33,7 +33,7 @@ export function callsOf(token: string): Record<StoreCall['do'], StoreCall> {
 }
 
 /** Records the calls on one key as their callers see them. A rejected call counts as one without a reply. */
-export function createHistory() {
+function createHistory() {
   const calls: RecordedCall[] = []
   const failures: unknown[] = []
   let moment = 0
@@ -73,7 +73,7 @@ export function createHistory() {
   }
 }
 
-export type StoreHistory = ReturnType<typeof createHistory>
+type StoreHistory = ReturnType<typeof createHistory>
 
 /** The fate of a call: answered; done, but the reply is lost; delayed until the next phase; lost on its way. */
 type Fate = 'answered' | 'reply lost' | 'late' | 'lost'
@@ -116,7 +116,7 @@ const pauses = fc.oneof(
 
 const BATCH = 20
 
-export interface HistoryOptions {
+interface HistoryOptions {
   readonly count: number
   /** Whether some calls are late, and some replies are lost. */
   readonly isLossy?: boolean

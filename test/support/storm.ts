@@ -1,5 +1,5 @@
 import type { Mark } from './apps/protocol.js'
-import type { App, End, Order } from './running-apps.js'
+import type { End, Order } from './running-apps.js'
 
 /** The same numbers from 0 to 1 for the same seed (mulberry32). */
 export function seeded(seed: number): () => number {
@@ -28,66 +28,6 @@ export async function whileInFlight(deliver: () => Promise<End>): Promise<End> {
 export function commitMarks(client: string): Mark[] {
   if (client === 'postgres.js') return ['before COMMIT', 'after COMMIT']
   return ['before COMMIT', 'while COMMIT is under way', 'after COMMIT']
-}
-
-export interface StormPlan {
-  readonly orders: readonly Order[]
-  /** The marks at which the first app of each order is killed before it is done. */
-  readonly undone: readonly Mark[]
-  /** Further marks for the second app. */
-  readonly done: readonly Mark[]
-  readonly seed: number
-  /** Starts an app that will be killed. */
-  start(): Promise<App>
-  /** The app that handles the orders left by the others. */
-  readonly survivor: App
-  /** Called after a kill, before the delivery can run again. */
-  afterKill(order: Order): Promise<void>
-}
-
-export interface StormReport {
-  readonly kills: number
-  /** The marks at which deliveries were killed. */
-  readonly killedAt: ReadonlySet<Mark>
-}
-
-/**
- * Kills app after app at random marks while they handle the orders, and redelivers each order as soon as its app is dead, until
- * it is handled.
- */
-export async function storm(plan: StormPlan): Promise<StormReport> {
-  const { undone, survivor } = plan
-  const random = seeded(plan.seed)
-  const pick = (marks: readonly Mark[]): Mark => marks[Math.floor(random() * marks.length)] as Mark
-  const killedAt = new Set<Mark>()
-  let kills = 0
-
-  /** Several concurrently: while one is killed, others start. */
-  const queue = plan.orders.map((order) => ({
-    order,
-    marks: [pick(undone), pick([...undone, ...plan.done])],
-  }))
-  async function lane(): Promise<void> {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) await afflict(next)
-  }
-
-  async function afflict({ order, marks }: { order: Order; marks: readonly Mark[] }): Promise<void> {
-    for (const mark of marks) {
-      const app = await plan.start()
-      const end = await whileInFlight(() => app.deliver(order, { stopAt: mark }))
-      await app.kill()
-      if (end !== 'stopped')
-        throw new Error(`It did not come to ${mark}, but ended with ${JSON.stringify(end)}`)
-      kills += 1
-      killedAt.add(mark)
-      await plan.afterKill(order)
-    }
-    const end = await whileInFlight(() => survivor.deliver(order))
-    if (typeof end === 'string' || end.status !== 200) throw new Error(`It ended with ${JSON.stringify(end)}`)
-  }
-
-  await Promise.all([lane(), lane(), lane()])
-  return { kills, killedAt }
 }
 
 /** The violations of a storm: orders whose effect is missing, or happened more than once. */

@@ -150,31 +150,6 @@ describe('a store that does not record the end of a run', () => {
       ])
     },
   )
-
-  test('because another delivery has claimed the event is reported as a possible second run, and not tried again', async () => {
-    const ended = await beginEnding('complete', async () => false)
-    expect(await ended.answer).toEqual({ outcome: 'handled' })
-    await advance(ALL_TRIES)
-    expect(ended.called()).toEqual(['claim', 'complete'])
-    expect(faults(ended)).toEqual([
-      expect.objectContaining({
-        code: 'not_recorded',
-        message: expect.stringMatching(/Another delivery has claimed it since.*second time/),
-      }),
-    ])
-    expect(faults(ended)[0]).not.toHaveProperty('cause')
-  })
-
-  test.each([
-    ['at once', 1],
-    ['after the answer', 3],
-  ])('is not tried again once it gives what breaks the contract, %s', async (_, failures) => {
-    const replies = Array(failures).fill(refused)
-    const ended = await beginEnding('complete', () => (replies.shift() ?? (() => 'OK'))())
-    await advance(ALL_TRIES)
-    expect(ended.called()).toHaveLength(1 + failures + 1)
-    expect(faults(ended)[0]?.cause).toMatchObject({ code: 'store_misbehaved' })
-  })
 })
 
 const replies = fc.record({

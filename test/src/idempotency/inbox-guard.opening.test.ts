@@ -1,10 +1,10 @@
-import { type HandlerContext, StoreError } from 'tix-webhooks'
+import { StoreError } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import { refused, throwing } from '../../support/delivering.js'
 import { deferred, never } from '../../support/promises.js'
 import { SOON } from '../../support/retry-after.js'
-import { type OnceScript, receivingWith, saying, scriptedInbox } from '../../support/scripted-inbox.js'
+import { type OnceScript, receivingWith, scriptedInbox } from '../../support/scripted-inbox.js'
 import { advance, useVirtualTime } from '../../support/virtual-time.js'
 
 useVirtualTime()
@@ -81,19 +81,6 @@ describe('an inbox that opens no transaction', () => {
   })
 })
 
-test('a transaction that is a thenable is given to the handler, and not awaited', async () => {
-  const tx = {}
-  const then = vi.fn()
-  Reflect.set(tx, 'then', then)
-  const contexts: HandlerContext[] = []
-  const { send } = receivingWith(scriptedInbox(saying('handled', tx)).inbox, {
-    on: { 'order.created': (_, ctx) => void contexts.push(ctx) },
-  })
-  expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
-  expect(contexts[0]?.tx).toBe(tx)
-  expect(then).not.toHaveBeenCalled()
-})
-
 describe('a transaction that ends while its handler runs', () => {
   /** A delivery whose transaction the test ends. */
   function losing(options: object = {}) {
@@ -128,18 +115,6 @@ describe('a transaction that ends while its handler runs', () => {
     work.resolve()
     expect(await outcome).toMatchObject({ outcome: 'unavailable', error: signal().reason })
     expect(reports.map(({ error }) => error)).toEqual([signal().reason])
-  })
-
-  test('is not what a failure to commit or to roll back is', async () => {
-    for (const settle of ['resolve', 'reject'] as const) {
-      const { send, work, signal } = losing()
-      const outcome = send(orderCreated())
-      await advance(1)
-      if (settle === 'resolve') work.resolve()
-      else work.reject(new Error('boom'))
-      expect((await outcome).outcome).toBe(settle === 'resolve' ? 'unavailable' : 'failed')
-      expect(signal().aborted).toBe(false)
-    }
   })
 })
 

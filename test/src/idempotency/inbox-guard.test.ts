@@ -4,15 +4,9 @@ import { describe, expect, test, vi } from 'vitest'
 import { orderCreated, sign } from '../../support/deliveries.js'
 import { BOOM } from '../../support/delivering.js'
 import { ALL_WELL, honestInbox, type Ledger } from '../../support/honest-inbox.js'
-import { watch } from '../../support/promises.js'
 import { SOON } from '../../support/retry-after.js'
-import {
-  hangingAfterWork,
-  type OnceScript,
-  receivingWith,
-  scriptedInbox,
-} from '../../support/scripted-inbox.js'
-import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
+import { type OnceScript, receivingWith, scriptedInbox } from '../../support/scripted-inbox.js'
+import { advance, useVirtualTime } from '../../support/virtual-time.js'
 
 useVirtualTime()
 
@@ -121,21 +115,6 @@ describe('a commit that takes its time', () => {
     expect(await send(order)).toEqual({ outcome: 'duplicate' })
     expect(reports).toHaveLength(1)
   })
-
-  test('and never ends holds a drain for 30 s from the handler’s return, no longer', async () => {
-    const { inbox } = scriptedInbox(hangingAfterWork)
-    const { send, receiver, reports } = receivingWith(inbox, { on: { 'order.created': () => sleep(2) } })
-    const outcome = send(orderCreated())
-    await advance(10)
-    expect(await outcome).toMatchObject(UNAVAILABLE)
-    const drain = receiver.drain()
-    const drained = watch(drain)
-    await advance(21.9)
-    expect(drained.isResolved).toBe(false)
-    await advance(0.1)
-    await drain
-    for (const { error } of reports) expect(error.code).toBe('store_unavailable')
-  })
 })
 
 const fails = async (): Promise<never> => {
@@ -185,23 +164,4 @@ describe('an inbox that breaks its contract', () => {
   function how(name: string): () => unknown {
     return name === 'again after it failed' ? fails : () => {}
   }
-})
-
-test('an inbox that does not wait for its work misbehaves, and the error of the handler is not left unhandled', async () => {
-  const unhandled = vi.fn()
-  process.on('unhandledRejection', unhandled)
-  const inbox: Inbox<unknown> = {
-    once: async (_, work) => {
-      void work(undefined)
-      await sleep(1)
-      return { status: 'handled' }
-    },
-  }
-  const { send } = receivingWith(inbox, { on: { 'order.created': fails } })
-  const outcome = send(orderCreated())
-  await advance(1)
-  expect(await outcome).toMatchObject({ code: 'store_misbehaved' })
-  await advance(1)
-  process.off('unhandledRejection', unhandled)
-  expect(unhandled).not.toHaveBeenCalled()
 })

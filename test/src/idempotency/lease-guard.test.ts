@@ -1,5 +1,5 @@
 import { type ClaimResult, StoreError } from 'tix-webhooks'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { begin, KEY, refused, throwing } from '../../support/delivering.js'
 import { SOON } from '../../support/retry-after.js'
 import { advance, useVirtualTime } from '../../support/virtual-time.js'
@@ -104,17 +104,5 @@ describe('a claim', () => {
       // It may have been granted.
       expect(called()).toEqual(['claim', 'release'])
     }
-  })
-
-  test.each([
-    ['claimed', 'handled'],
-    ['completed', 'duplicate'],
-    ['in_flight', 'in_flight'],
-  ])('that is answered with %s is read once', async (status, outcome) => {
-    const read = vi.fn(() => status)
-    const result = Object.defineProperty({ attempt: 1, retryAfterMs: 1 }, 'status', { get: read })
-    const { answer } = await begin({ claim: async () => result }, done)
-    expect(await answer).toMatchObject({ outcome })
-    expect(read).toHaveBeenCalledOnce()
   })
 })

@@ -84,16 +84,3 @@ test.each<[string, number]>([
     { numRuns: 200 },
   )
 })
-
-test.each<[object, string]>([
-  [{ key: '' }, 'key must be 1 to 255 characters long, and this one is empty.'],
-  [{ key: 'x'.repeat(256) }, 'this one has 256: use a hash of it, as the receiver does.'],
-  [{ token: 'x'.repeat(65) }, 'token must be 1 to 64 characters long, and this one has 65.'],
-  [{ key: Promise.resolve('k') }, 'key must be a string, not a promise'],
-  [
-    { leaseMs: '60000' },
-    'leaseMs must be a number of milliseconds above 0 and at most 9007199254740991, not "60000".',
-  ],
-])('the refusal of %o says what is allowed', async (field, message) => {
-  await expect(store.claim({ ...CLAIM, ...field })).rejects.toThrow(message)
-})

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { HandlerContext, IdempotencyStore, WebhookOptions } from 'tix-webhooks'
+import { type HandlerContext, type IdempotencyStore, isWebhookError, type WebhookOptions } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { SECRET } from '../deliveries.js'
 import {
@@ -10,17 +10,21 @@ import {
   DELIVERY_HEADER,
   FAIL_HEADER,
   type Mark,
+  NOT_KEPT_HEADER,
   STOP_HEADER,
 } from './protocol.js'
 
 /** The settings that the app was started with. */
 export const settings: AppSettings = JSON.parse(String(process.argv[2]))
 
-const delivery = new AsyncLocalStorage<IncomingHttpHeaders>()
+const delivery = new AsyncLocalStorage<{
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}>()
 
 /** Stops the delivery of this asynchronous context for good, if a header names this point. */
 export async function pass(mark: Mark): Promise<void> {
-  const headers = delivery.getStore()
+  const headers = delivery.getStore()?.request.headers
   if (headers?.[STOP_HEADER] !== mark) return
   send({ stopped: String(headers[DELIVERY_HEADER]) })
   await new Promise(() => {})
@@ -66,10 +70,14 @@ export function serve<Tx>(
         await pass('after the effect')
       },
     },
-    onError() {},
+    onError(error) {
+      const response = delivery.getStore()?.response
+      const isNotKept = isWebhookError(error) && error.code === 'not_kept'
+      if (isNotKept && response?.headersSent === false) response.setHeader(NOT_KEPT_HEADER, 'yes')
+    },
   })
   const server = createServer((request, response) =>
-    delivery.run(request.headers, () => void listener(request, response)),
+    delivery.run({ request, response }, () => void listener(request, response)),
   )
   server.keepAliveTimeout = 60_000
   server.listen(0, '127.0.0.1', () => send({ port: (server.address() as AddressInfo).port }))

@@ -292,7 +292,7 @@ export async function play(history: readonly Step[], world: World): Promise<void
       delivered.outcome === 'failed' || (delivered.outcome === 'parked' && delivered.error !== undefined)
     const failures = ofReplays.filter((one) => one === 'failed').map(() => replay)
     for (const one of hasRun ? [live, ...failures] : failures) attempted(event, one, world)
-    if (world.overlaps === true) event.runs = runsOf(name)
+    if (world.isJoined && world.overlaps === true) event.runs = runsOf(name)
     const kept = await world.failures.get(event.key)
     // In any order: the rest is that of one of them.
     if (kept !== undefined && event.failure !== undefined) {

@@ -12,13 +12,12 @@ import { deferred } from '../promises.js'
 
 /** Where events are recorded as handled, and what was not handled is kept. */
 export interface World {
-  readonly name: string
   readonly failures: KeptFailures
   readonly records: HandledRecords
   readonly guard: { readonly store: IdempotencyStore } | { readonly inbox: Inbox<never> }
   /** Whether the failure is removed in the transaction that records the event as handled. */
   readonly isJoined: boolean
-  /** Whether handlers of one event may run at the same time, of which one is committed. */
+  /** Whether two handlers of an event may run at the same time in an inbox, of which one is committed. */
   readonly overlaps?: boolean
   /** The effect of a handler: through its transaction, if there is one. */
   effect(tx: unknown, effect: string): unknown

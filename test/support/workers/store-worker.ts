@@ -1,5 +1,4 @@
 // A Worker for the tests of the stores at the edge, bundled by ../workerd.ts. It does its work in few requests, which are what costs time.
-import fc from 'fast-check'
 import pLimit from 'p-limit'
 import type { IdempotencyStore, RemoteStore } from 'tix-webhooks'
 import { type D1Database, d1Store } from 'tix-webhooks/d1'
@@ -10,9 +9,7 @@ import {
 } from 'tix-webhooks/durable-object'
 import { type FetchWebhooks, tixWebhooks } from 'tix-webhooks/fetch'
 import { signedDelivery, storeCases } from 'tix-webhooks/testing'
-import type { StoreAction } from '../../../testing/store-cases/transition.js'
 import { handledFacts } from '../handled-facts.js'
-import { expectModelAnswers, storeHistories } from '../store-histories.js'
 
 type Service = { fetch(request: Request): Promise<Response> }
 
@@ -127,19 +124,6 @@ async function failedCases(laneFor: (lane: string) => Backend): Promise<string[]
 const rankOf = (id: string): number => Number(id === 'histories')
 
 const MINUTE = 60_000
-
-/** Random steps, answered as the model does. Minutes where the model has seconds, since real time goes by as well. */
-async function checkModel(backend: Backend, numRuns: number): Promise<string> {
-  const store = await backend.create()
-  let run = 0
-  async function agree(history: StoreAction[]): Promise<void> {
-    run += 1
-    await expectModelAnswers(store, backend.advance, history, String(run))
-  }
-  const terms = { leaseMs: [30 * MINUTE], retainMs: [1_000 * MINUTE] }
-  const result = await fc.check(fc.asyncProperty(storeHistories(terms, 40, MINUTE), agree), { numRuns })
-  return result.failed ? (fc.defaultReportMessage(result) ?? 'failed') : ''
-}
 
 /** A namespace whose stubs are made once, as by a client that is kept: the mistake that Workers forbid. */
 function capturing(namespace: DurableObjectNamespace): DurableObjectNamespace {
@@ -279,10 +263,6 @@ export default {
           ),
         )
       }
-      case '/model':
-        return Response.json(
-          await checkModel(backendOf(env, name, 'model'), Number(searchParams.get('runs'))),
-        )
       case '/trap': {
         const statuses: number[] = []
         for (let index = 0; index < 3; index++) {

@@ -19,11 +19,6 @@ async function countCompleted({ claim }: ReturnType<typeof boundedStore>, of: st
   return count
 }
 
-const storeFull = expect.objectContaining({
-  code: 'store_full',
-  message: expect.stringContaining('raise maxKeys'),
-})
-
 describe('a store that is full', () => {
   test('drops the oldest settled records, and reports how many and how old they were', async () => {
     const set = boundedStore(16)
@@ -47,20 +42,6 @@ describe('a store that is full', () => {
 
     expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
     expect(set.evictions).toEqual([])
-  })
-
-  test('never drops a running record: all running, it rejects', async () => {
-    const set = boundedStore(4)
-    for (const key of keys(4)) await set.claim(key)
-
-    await expect(set.claim('one more')).rejects.toBeInstanceOf(StoreError)
-    await expect(set.claim('one more')).rejects.toEqual(storeFull)
-
-    await expect(set.complete('lost')).rejects.toEqual(storeFull)
-
-    for (const key of keys(4)) expect(await set.isHeld(key)).toBe(true)
-    for (const key of keys(4)) expect(await set.complete(key)).toBe(true)
-    expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
   })
 })
 
@@ -127,27 +108,6 @@ test.each(['evict', 'reject'] as const)(
     )
   },
 )
-
-describe('what one eviction takes', () => {
-  test('is an eighth of what a burst has left', async () => {
-    const set = boundedStore(800)
-    await set.handle(...keys(800))
-    await set.claim('one more')
-    expect(set.evictions.map(({ count }) => count)).toEqual([100])
-  })
-
-  test('is no more after a quiet time of many small generations', async () => {
-    const set = boundedStore(800)
-    for (const key of keys(40, 'quiet')) {
-      await set.handle(key)
-      set.advance(RETAIN / 8)
-    }
-
-    await set.handle(...keys(2_000))
-
-    expect(Math.max(...set.evictions.map(({ count }) => count))).toBeLessThanOrEqual(200)
-  })
-})
 
 describe('the report of an eviction', () => {
   afterEach(() => {

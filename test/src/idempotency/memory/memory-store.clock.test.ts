@@ -89,22 +89,6 @@ describe('invalid options are refused', () => {
 })
 
 describe('the store of a receiver', () => {
-  test('by default counts the runs of an event, also if it is given a clock', async () => {
-    const attempts: unknown[] = []
-    const { send } = receiving({
-      now: () => Date.now(),
-      on: {
-        'order.created': (_, ctx) => {
-          attempts.push(ctx.attempt)
-          throw new Error('boom')
-        },
-      },
-    })
-    const order = orderCreated()
-    for (const _ of [1, 2]) await send(order)
-    expect(attempts).toEqual([1, 2])
-  })
-
   test('by default fails as misconfigured where the clock that was given does', async () => {
     const handler = vi.fn()
     const on = { 'order.created': handler }

@@ -28,22 +28,6 @@ describe('the token of a completed record', () => {
       { numRuns: 500 },
     )
   })
-
-  test.each([
-    ['those of several receivers', (index: number) => `receiver-${index % 5}.${index}`],
-    ['all different in their beginnings', (index: number) => `${index}-and-more`],
-  ])('is known for as long as the record is, where tokens are %s', async (_, tokenOf) => {
-    const set = boundedStore(10_000)
-    for (let index = 0; index < 3_000; index++) {
-      await set.claim(`k${index}`, tokenOf(index))
-      await set.complete(`k${index}`, tokenOf(index))
-    }
-
-    for (let index = 0; index < 3_000; index++) {
-      expect(await set.complete(`k${index}`, tokenOf(index + 1))).toBe(false)
-      expect(await set.complete(`k${index}`, tokenOf(index))).toBe(true)
-    }
-  })
 })
 
 /** 60 completed keys and 60 released ones, in so many generations that most were merged. */

@@ -62,20 +62,6 @@ describe('whatever a delivery waits for,', () => {
     return { ...received, answer, seen }
   }
 
-  test.each(BEFORE_HANDLER)('%s, what comes or fails after the deadline changes nothing', async (_, wait) => {
-    for (const late of [() => {}, () => Promise.reject(new Error('too late'))]) {
-      const { outcome, ...step } = wait(() => sleep(15).then(late))
-      const handler = vi.fn()
-      const options = { on: { 'order.created': handler }, ...step.options }
-      const { seen, records, reports } = await send({ ...step, outcome, options })
-      await advance(20)
-      expect(seen).toEqual({ outcome })
-      expect(records).toHaveLength(1)
-      expect(reports).toHaveLength(1)
-      expect(handler).not.toHaveBeenCalled()
-    }
-  })
-
   test.each(STEPS)(
     '%s, it is answered at the deadline though the clock of the machine is set',
     async (_, wait) => {
