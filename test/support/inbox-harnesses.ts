@@ -10,46 +10,50 @@ import type { TcpProxy } from './tcp-proxy.js'
 /** The tables of both harnesses. */
 export const EFFECTS = 'CREATE TABLE effects (id text)'
 
-const isCommit = (chunk: Buffer): boolean => /\bcommit\b/i.test(chunk.toString('latin1'))
-
-/** A transaction of a Postgres library, and the client that it is of. */
-export interface LibraryTransaction {
-  readonly client: OpenClient
+/** A transaction of a library, and the client that it is of. */
+interface LibraryTransaction<Client = OpenClient> {
+  readonly client: Client
   readonly tx: unknown
 }
 
-/** `postgresInbox` over a library, through a proxy that cuts its connections. It closes them when the test ends. */
+/** What both databases do alike, through a proxy that cuts their connections. */
+function overProxy<Client extends OpenClient | OpenMysqlClient>(
+  open: (connections: number, port: number) => Client,
+  proxy: TcpProxy,
+  commit: RegExp,
+): Pick<InboxHarness<LibraryTransaction<Client>>, 'create' | 'write' | 'cut'> {
+  const isCommit = (chunk: Buffer): boolean => commit.test(chunk.toString('latin1'))
+  return {
+    async create({ connections: most }) {
+      const client = open(most, proxy.port)
+      const { once, check, connections } = client.inbox()
+      return { once: (request, work) => once(request, (tx) => work({ client, tx })), check, connections }
+    },
+    write: ({ client, tx }, id) => client.run(tx, `INSERT INTO effects VALUES ('${id}')`),
+    async cut(when) {
+      if (when === 'now') proxy.cut()
+      else if (when === 'before commit') void proxy.cutBeforeRequest(isCommit)
+      else void proxy.cutAfterRequest(isCommit)
+    },
+  }
+}
+
+/** `postgresInbox` over a library, through the proxy. It closes them when the test ends. */
 export function postgresHarness(
   library: InboxClient,
   database: TestDatabase,
   proxy: TcpProxy,
 ): InboxHarness<LibraryTransaction> {
   return {
-    async create({ connections: max }) {
-      const client = library.open(database, { max, port: proxy.port })
-      const { once, check, connections } = client.inbox()
-      return { once: (request, work) => once(request, (tx) => work({ client, tx })), check, connections }
-    },
-    write: ({ client, tx }, id) => client.run(tx, `INSERT INTO effects VALUES ('${id}')`),
+    ...overProxy((max, port) => library.open(database, { max, port }), proxy, /\bcommit\b/i),
     read: () => database.column('SELECT id FROM effects') as Promise<string[]>,
     fail: ({ client, tx }) => client.run(tx, 'SELECT 1 / 0'),
     nest: ({ client, tx }, work) => client.savepoint(tx, (inner) => work({ client, tx: inner })),
-    async cut(when) {
-      if (when === 'now') proxy.cut()
-      else if (when === 'before commit') void proxy.cutBeforeRequest(isCommit)
-      else void proxy.cutAfterRequest(isCommit)
-    },
     advance: (ms) =>
       database.query("UPDATE tix_webhooks_inbox SET expires_at = expires_at - $1::float8 * interval '1 ms'", [
         ms,
       ]),
   }
-}
-
-/** A transaction of a library for MySQL, and the client that it is of. */
-export interface MysqlTransaction {
-  readonly client: OpenMysqlClient
-  readonly tx: unknown
 }
 
 /** The tables of `mysqlHarness`. */
@@ -58,34 +62,25 @@ export const MYSQL_EFFECTS: readonly string[] = [
   'CREATE TABLE contended (id INT AUTO_INCREMENT PRIMARY KEY, n INT NOT NULL DEFAULT 0)',
 ]
 
-/** Setting autocommit commits. */
-const isMysqlCommit = (chunk: Buffer): boolean =>
-  /\bautocommit = 1\b|\bcommit\b/i.test(chunk.toString('latin1'))
-
-/** `mysqlInbox` over a library, through a proxy that cuts its connections. It closes them when the test ends. */
+/** `mysqlInbox` over a library, through the proxy. It closes them when the test ends. */
 export function mysqlHarness(
   library: MysqlInboxClient,
   database: TestMysqlDatabase,
   proxy: TcpProxy,
-): InboxHarness<MysqlTransaction> {
+): InboxHarness<LibraryTransaction<OpenMysqlClient>> {
   return {
-    async create({ connections: connectionLimit }) {
-      const client = library.open(database, { connectionLimit, port: proxy.port })
-      const { once, check, connections } = client.inbox()
-      return { once: (request, work) => once(request, (tx) => work({ client, tx })), check, connections }
-    },
-    write: ({ client, tx }, id) => client.run(tx, `INSERT INTO effects VALUES ('${id}')`),
+    ...overProxy(
+      (connectionLimit, port) => library.open(database, { connectionLimit, port }),
+      proxy,
+      // Setting autocommit commits.
+      /\bautocommit = 1\b|\bcommit\b/i,
+    ),
     read: () => database.column('SELECT id FROM effects') as Promise<string[]>,
     fail: ({ client, tx }) => deadlock(database, (statement) => client.run(tx, statement)),
     async nest({ client, tx }, work) {
       await client.run(tx, 'SAVEPOINT mine')
       await work({ client, tx })
       await client.run(tx, 'RELEASE SAVEPOINT mine')
-    },
-    async cut(when) {
-      if (when === 'now') proxy.cut()
-      else if (when === 'before commit') void proxy.cutBeforeRequest(isMysqlCommit)
-      else void proxy.cutAfterRequest(isMysqlCommit)
     },
     advance: (ms) =>
       database.query('UPDATE tix_webhooks_inbox SET expires_at = expires_at - INTERVAL ? MICROSECOND', [
@@ -117,7 +112,7 @@ export async function deadlock(
 }
 
 /** What a case writes, until the one call at the end that commits it. */
-export interface Collected {
+interface Collected {
   readonly ids: string[]
   fail(): void
 }

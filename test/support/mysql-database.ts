@@ -17,7 +17,7 @@ export interface TestMysqlDatabase {
   connect(): Promise<TestMysqlConnection>
 }
 
-export interface TestMysqlConnection extends AsyncDisposable {
+interface TestMysqlConnection extends AsyncDisposable {
   query(sql: string): Promise<Record<string, unknown>[]>
 }
 

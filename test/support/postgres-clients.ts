@@ -2,7 +2,7 @@ import { sql as drizzleSql, type SQL } from 'drizzle-orm'
 import { drizzle as drizzlePg } from 'drizzle-orm/node-postgres'
 import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
-import { Pool } from 'pg'
+import { Pool, type PoolClient } from 'pg'
 import postgres from 'postgres'
 import {
   type PostgresDriver,
@@ -93,6 +93,25 @@ export function openPostgresJs(
   return sql
 }
 
+type Run<Tx> = (tx: Tx, statement: string) => Promise<Rows>
+
+/** For a library whose transactions within a transaction are statements. */
+function bySavepoint<Tx>(run: Run<Tx>) {
+  return {
+    run: run as Run<unknown>,
+    async savepoint(tx: unknown, work: (inner: unknown) => Promise<unknown>) {
+      await run(tx as Tx, 'SAVEPOINT mine')
+      try {
+        await work(tx)
+        await run(tx as Tx, 'RELEASE SAVEPOINT mine')
+      } catch (error) {
+        await run(tx as Tx, 'ROLLBACK TO SAVEPOINT mine')
+        throw error
+      }
+    },
+  }
+}
+
 const pgClient: InboxClient & StoreClient = {
   name: 'pg',
   open(database, options) {
@@ -105,18 +124,7 @@ const pgClient: InboxClient & StoreClient = {
         const client = await pool.connect()
         await work(client).finally(() => client.release())
       },
-      run: async (tx: { query(text: string): Promise<{ rows: Rows }> }, statement) =>
-        (await tx.query(statement)).rows,
-      async savepoint(tx: { query(text: string): Promise<unknown> }, work) {
-        await tx.query('SAVEPOINT mine')
-        try {
-          await work(tx)
-          await tx.query('RELEASE SAVEPOINT mine')
-        } catch (error) {
-          await tx.query('ROLLBACK TO SAVEPOINT mine')
-          throw error
-        }
-      },
+      ...bySavepoint(async (tx: PoolClient, statement) => (await tx.query(statement)).rows),
     }
   },
 }
@@ -151,17 +159,7 @@ const drizzlePgClient: InboxClient = {
       inbox: (inboxOptions) => postgresInbox(pool, { ...inboxOptions, as: (client) => drizzlePg(client) }),
       failures: (failuresOptions) => postgresFailures(pool, failuresOptions),
       plain: (work) => drizzlePg(pool).transaction(work),
-      run: async (tx: DrizzlePg, statement) => (await tx.execute(statement)).rows,
-      async savepoint(tx: DrizzlePg, work) {
-        await tx.execute('SAVEPOINT mine')
-        try {
-          await work(tx)
-          await tx.execute('RELEASE SAVEPOINT mine')
-        } catch (error) {
-          await tx.execute('ROLLBACK TO SAVEPOINT mine')
-          throw error
-        }
-      },
+      ...bySavepoint(async (tx: DrizzlePg, statement) => (await tx.execute(statement)).rows),
     }
   },
 }
@@ -207,16 +205,7 @@ const kyselyClient: InboxClient = {
       inbox: (inboxOptions) => postgresInbox(driver, inboxOptions),
       failures: (failuresOptions) => postgresFailures(driver, failuresOptions),
       plain: driver.transaction,
-      run: (tx: AnyKysely, statement) => driver.query(tx, statement, []),
-      async savepoint(tx: AnyKysely, work) {
-        await driver.query(tx, 'SAVEPOINT mine', [])
-        try {
-          await work(tx)
-        } catch (error) {
-          await driver.query(tx, 'ROLLBACK TO SAVEPOINT mine', [])
-          throw error
-        }
-      },
+      ...bySavepoint((tx: AnyKysely, statement) => driver.query(tx, statement, [])),
     }
   },
 }

@@ -1,156 +1,152 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql'
+import type { Knex } from 'knex'
+import type { Transaction } from 'sequelize'
 import { ddl as mysqlDdl } from 'tix-webhooks/mysql'
 import { type PostgresInbox, ddl as postgresDdl } from 'tix-webhooks/postgres'
 import { signedDelivery } from 'tix-webhooks/testing'
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { atOnce } from '../../support/at-once.js'
 import { orderCreated, SECRET } from '../../support/deliveries.js'
+import { deadlock, MYSQL_EFFECTS } from '../../support/inbox-harnesses.js'
+import {
+  type Library,
+  MYSQL_LIBRARIES,
+  type OpenLibrary,
+  openLibrary,
+  POSTGRES_LIBRARIES,
+} from '../../support/libraries.js'
 import { testMysqlDatabase } from '../../support/mysql-database.js'
-import { insertOrder, MYSQL_LIBRARIES, openMysqlLibrary } from '../../support/mysql-libraries.js'
 import { onMysql, onPostgres } from '../../support/on-servers.js'
 import { testDatabase } from '../../support/postgres-database.js'
 import { endpoint } from '../../support/postgres-endpoint.js'
-import { LIBRARIES, loadSnippet } from '../../support/postgres-libraries.js'
 import { deferred, turns } from '../../support/promises.js'
 
 const HANDLED = { status: 200, outcome: 'handled' }
-
-interface Opened {
-  /** That of MySQL has the same methods. */
-  readonly inbox: PostgresInbox<never>
-  POST?(request: Request): Promise<Response>
-}
-
-/** A library, as a handler uses it. */
-interface Row {
-  readonly name: string
-  open(): Promise<Opened>
-  close(opened: never): Promise<unknown>
-  write(tx: never, id: string, opened: never): Promise<unknown>
-  prepare?(tx: never, id: string, opened: never): () => Promise<unknown>
-  readonly nested: Readonly<
-    Record<string, (tx: never, work: (inner: never) => Promise<unknown>, opened: never) => Promise<unknown>>
-  >
-}
+const AT = '2026-05-17T14:02:11Z'
 
 interface Database {
-  /** The ids of the orders that begin so, without that. */
-  written(prefix: string): Promise<unknown[]>
+  readonly url: string
   query(sql: string): Promise<unknown>
-  /** Ends the session of a transaction: by a statement in it, and between two of its statements. */
-  endIn(library: Row, tx: never, opened: never): Promise<unknown>
-  endBetween(library: Row, tx: never, opened: never): Promise<unknown>
-  /** Has the lines of the documentation connect to it. */
-  stubEnv(): void
+  column(sql: string): Promise<unknown[]>
 }
 
-const BACKENDS: readonly {
-  readonly name: string
-  readonly describe: typeof onPostgres
-  readonly rows: readonly Row[]
-  prepare(): Database
-}[] = [
-  {
-    name: 'postgresInbox, by the files of examples/libraries,',
-    describe: onPostgres,
-    rows: LIBRARIES.map((library) => ({
-      ...library,
-      open: () => loadSnippet(library.name) as Promise<Opened>,
-    })),
-    prepare() {
-      const database = testDatabase(
-        'CREATE TABLE orders (id text PRIMARY KEY)',
-        "CREATE FUNCTION terminate() RETURNS trigger AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END' LANGUAGE plpgsql",
-        "CREATE TRIGGER terminate BEFORE INSERT ON orders FOR EACH ROW WHEN (NEW.id = 'terminate') EXECUTE FUNCTION terminate()",
-        postgresDdl,
-      )
-      return {
-        written: (prefix) =>
-          database.column('SELECT substr(id, $2) FROM orders WHERE starts_with(id, $1) ORDER BY id', [
-            prefix,
-            prefix.length + 1,
-          ]),
-        query: (sql) => database.query(sql),
-        endIn: (library, tx, opened) => library.write(tx, 'terminate', opened),
-        endBetween: () =>
-          database.query(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE relation = 'orders'::regclass AND mode = 'RowExclusiveLock'",
-          ),
-        stubEnv() {
-          const url = new URL(database.url)
-          url.searchParams.set('options', database.settings())
-          vi.stubEnv('DATABASE_URL', url.href)
-          // MikroORM ignores them in the URL, and postgres.js in the environment.
-          vi.stubEnv('PGOPTIONS', database.settings())
-        },
-      }
-    },
-  },
-  {
-    name: 'mysqlInbox, by the files of examples/libraries,',
-    describe: onMysql,
-    rows: MYSQL_LIBRARIES.map((library) => ({
-      ...library,
-      open: () =>
-        openMysqlLibrary(library, String(process.env.DATABASE_URL)) as Promise<unknown> as Promise<Opened>,
-      write: async (tx, id, opened) => library.run(tx, insertOrder(id), opened),
-    })),
-    prepare() {
-      const database = testMysqlDatabase('CREATE TABLE orders (id VARCHAR(191) PRIMARY KEY)', mysqlDdl)
-      const run = (library: Row, tx: never, statement: string, opened: never) =>
-        MYSQL_LIBRARIES.find(({ name }) => name === library.name)?.run(tx, statement, opened)
-      return {
-        written: (prefix) =>
-          database.column('SELECT SUBSTR(id, ?) FROM orders WHERE id LIKE ? ORDER BY id', [
-            prefix.length + 1,
-            `${prefix}%`,
-          ]),
-        query: (sql) => database.query(sql),
-        endIn: async (library, tx, opened) => run(library, tx, 'KILL CONNECTION_ID()', opened),
-        async endBetween(library, tx, opened) {
-          await run(library, tx, `DO GET_LOCK('${database.name}', 0)`, opened)
-          await database.query(`KILL ${await database.column('SELECT IS_USED_LOCK(DATABASE())')}`)
-        },
-        stubEnv: () => void vi.stubEnv('DATABASE_URL', database.url),
-      }
-    },
-  },
-]
+/** What a handler can use of its library, and the number of its run. */
+interface Uses {
+  readonly inbox: PostgresInbox<never>
+  readonly names: never
+  run(tx: never, statement: string): Promise<unknown>
+  write(tx: never, id: string): Promise<unknown>
+}
 
-for (const { name, describe, rows, prepare } of BACKENDS) {
-  describe(name, () => {
-    const database = prepare()
-    const nestedRows = rows.flatMap((library) =>
-      Object.keys(library.nested).map((way) => ({ name: `${library.name}, ${way}`, library, way })),
-    )
+type Handler = (tx: never, uses: Uses, run: number) => unknown
 
-    beforeEach(async () => {
-      vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
-      database.stubEnv()
-      // Sequelize and pg-promise print warnings of their own.
-      for (const method of ['log', 'warn'] as const) vi.spyOn(console, method).mockImplementation(() => {})
-      await database.query('DELETE FROM orders')
-      return () => {
-        vi.unstubAllEnvs()
-        vi.restoreAllMocks()
-      }
-    })
+/** Opens libraries on a database, each once for all tests. */
+function onLibraries(name: 'postgres' | 'mysql', database: Database, urlOf: () => string) {
+  const opened = new Map<Library, Promise<OpenLibrary>>()
 
-    const opened = new Map<string, Promise<Opened>>()
-    /** One for all tests, but for those that run at once: each needs the one connection. */
-    function open(library: Row): Promise<Opened> {
-      const found = opened.get(library.name) ?? library.open()
-      opened.set(library.name, found)
-      return found
+  beforeEach(async () => {
+    vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+    vi.stubEnv('DATABASE_URL', urlOf())
+    // Sequelize and pg-promise print warnings of their own.
+    for (const method of ['log', 'warn'] as const) vi.spyOn(console, method).mockImplementation(() => {})
+    for (const table of ['orders', 'tix_webhooks_inbox', 'tix_webhooks_inbox_newest']) {
+      await database.query(`DELETE FROM ${table}`)
     }
-    afterAll(async () => {
-      for (const library of rows) {
-        const found = opened.get(library.name)
-        if (found !== undefined) await library.close((await found) as never)
-      }
-    })
+    return () => {
+      vi.unstubAllEnvs()
+      vi.restoreAllMocks()
+    }
+  })
+  afterAll(async () => {
+    for (const [library, names] of opened) await library.close((await names) as never)
+  })
 
-    test.each(rows)('has an effect exactly once over $name', async (library) => {
+  function open(library: Library): Promise<OpenLibrary> {
+    const found = opened.get(library) ?? openLibrary(name, library)
+    opened.set(library, found)
+    return found
+  }
+
+  /** One of its own, for tests that run at once: each needs the one connection. */
+  async function openOwn(library: Library): Promise<OpenLibrary> {
+    const names = await openLibrary(name, library)
+    onTestFinished(async () => void (await library.close(names as never)))
+    return names
+  }
+
+  function over(library: Library, names: OpenLibrary, handler: Handler, options: object = {}) {
+    const run = async (tx: never, statement: string) => library.run(tx, statement, names as never)
+    const write = (tx: never, id: string) => run(tx, `INSERT INTO orders VALUES ('${id}')`)
+    const uses: Uses = { inbox: names.inbox, names: names as never, run, write }
+    let runs = 0
+    const on = {
+      'order.created': async (_: unknown, { tx }: { tx: never }) => void (await handler(tx, uses, ++runs)),
+    }
+    return endpoint<never>({ inbox: names.inbox, on, ...options })
+  }
+
+  return {
+    open,
+    openOwn,
+    over,
+    overOpen: async (library: Library, handler: Handler) => over(library, await open(library), handler),
+    written: () => database.column('SELECT id FROM orders ORDER BY id'),
+  }
+}
+
+const BACKENDS = [
+  {
+    name: 'postgres',
+    describe: onPostgres,
+    libraries: POSTGRES_LIBRARIES,
+    prepare: preparePostgres,
+    /** Ends the session of a transaction: by a statement in it, and between two of its statements. */
+    endIn: 'SELECT pg_terminate_backend(pg_backend_pid())',
+    async endBetween(database: Database) {
+      await database.query(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE relation = 'orders'::regclass AND mode = 'RowExclusiveLock'",
+      )
+    },
+  },
+  {
+    name: 'mysql',
+    describe: onMysql,
+    libraries: MYSQL_LIBRARIES,
+    prepare: prepareMysql,
+    endIn: 'KILL CONNECTION_ID()',
+    async endBetween(database: Database, run: (statement: string) => Promise<unknown>) {
+      await run("DO GET_LOCK('to be killed', 0)")
+      await database.query(`KILL ${await database.column("SELECT IS_USED_LOCK('to be killed')")}`)
+    },
+  },
+] as const
+
+function preparePostgres() {
+  const database = testDatabase('CREATE TABLE orders (id text PRIMARY KEY)', postgresDdl)
+  function urlOf(): string {
+    // MikroORM ignores them in the URL, and postgres.js in the environment.
+    vi.stubEnv('PGOPTIONS', database.settings())
+    const url = new URL(database.url)
+    url.searchParams.set('options', database.settings())
+    return url.href
+  }
+  return { database, ...onLibraries('postgres', database, urlOf) }
+}
+
+function prepareMysql() {
+  const database = testMysqlDatabase(
+    'CREATE TABLE orders (id VARCHAR(191) PRIMARY KEY)',
+    ...MYSQL_EFFECTS,
+    mysqlDdl,
+  )
+  return { database, ...onLibraries('mysql', database, () => database.url) }
+}
+
+for (const { describe, libraries, ...backend } of BACKENDS) {
+  describe(`an inbox of ${backend.name} by the files of examples/libraries`, () => {
+    const { database, open, openOwn, over, overOpen, written } = backend.prepare()
+
+    test.each(libraries)('has an effect exactly once over $name', async (library) => {
       const { inbox, POST } = await open(library)
       await inbox.migrate()
       if (POST !== undefined) {
@@ -158,95 +154,88 @@ for (const { name, describe, rows, prepare } of BACKENDS) {
         const send = async () => (await POST(delivery.toRequest('/hooks'))).json()
         expect(await send()).toEqual({ outcome: 'handled' })
         expect(await send()).toEqual({ outcome: 'duplicate' })
-        expect(await database.written('')).toHaveLength(1)
+        expect(await written()).toHaveLength(1)
       }
-      const keys: string[] = []
       const newest: boolean[] = []
-      const { send } = await endpoint({
-        inbox,
-        on: {
-          'order.created': async (_event, { tx, key }) => {
-            keys.push(String(key))
-            const change = { subject: 'show', at: '2026-05-17T14:02:11Z' }
-            newest.push(await inbox.isNewest(tx, change))
-          },
-        },
+      const { send } = await overOpen(library, async (tx) => {
+        newest.push(await inbox.isNewest(tx, { subject: 'show', at: AT }))
       })
-      const order = orderCreated()
+      const order = orderCreated({ id: 'newest' })
       expect(await send(order)).toEqual(HANDLED)
       expect((await send(order)).outcome).toBe('duplicate')
       expect(newest).toEqual([true])
-      expect([await inbox.isHandled(String(keys[0])), await inbox.isHandled('other')]).toEqual([true, false])
+      const keys = ['test/order.created/newest', 'other']
+      expect(await Promise.all(keys.map((key) => inbox.isHandled(key)))).toEqual([true, false])
       expect(await inbox.purge()).toBe(0)
       await inbox.check()
-      for (const table of ['tix_webhooks_inbox_newest', 'tix_webhooks_inbox']) {
-        await database.query(`DELETE FROM ${table}`)
-      }
     })
 
+    const nestedRows = libraries.flatMap((library) =>
+      Object.entries(library.nested).map(([way, nest]) => ({
+        name: `${library.name}, ${way}`,
+        library,
+        way,
+        nest,
+      })),
+    )
+
     /** A nested transaction that is still open when its run ends goes on while the next delivery has the connection. */
-    async function outliveRun(row: (typeof nestedRows)[number], how: string, end: string): Promise<void> {
-      const { library } = row
-      const found = (await (how === 'given up' ? library.open() : open(library))) as never
-      if (how === 'given up') onTestFinished(async () => void (await library.close(found)))
-      const { inbox } = found as { inbox: PostgresInbox<never> }
-      const prefix = `${row.name}, ${how}, ${end}: `
-      const write = async (tx: never, id: string) => library.write(tx, `${prefix}${id}`, found)
-      const nested = (tx: never, work: (inner: never) => Promise<unknown>) =>
-        library.nested[row.way]?.(tx, work, found)
+    async function outliveRun(
+      { name, library, way, nest }: (typeof nestedRows)[number],
+      how: 'beside' | 'given up',
+      end: 'resolves' | 'rejects',
+    ): Promise<void> {
+      const names = await (how === 'given up' ? openOwn : open)(library)
+      const prefix = `${name}, ${how}, ${end}: `
       const [begun, resumed] = [deferred<void>(), deferred<void>()]
-      let isFirst = true
-      const first = await endpoint({
-        inbox,
-        ...(how === 'given up' ? { timeoutSeconds: 5, maxRunSeconds: 0.5 } : {}),
-        on: {
-          'order.created': async (_event, { tx }) => {
-            if (!isFirst) return void (await write(tx, 'a'))
-            isFirst = false
-            const branch = nested(tx, async (inner) => {
-              await write(inner, 'early')
-              const made = [inner, tx].map((late, i) => library.prepare?.(late, `${prefix}made ${i}`, found))
-              begun.resolve()
-              await resumed.promise
-              await Promise.allSettled([inner, tx].map(async (late, i) => write(late, `late ${i}`)))
-              await Promise.allSettled(made.map(async (send) => send?.()))
-              if (end === 'rejects') throw new Error('late')
-            })
-            const beside = begun.promise.then(() => {
-              if (how !== 'given up') throw new Error('beside')
-            })
-            await Promise.all([branch, beside])
+      async function first(tx: never, { write, names }: Uses, run: number): Promise<void> {
+        if (run > 1) return void (await write(tx, `${prefix}a`))
+        const branch = nest(
+          tx,
+          async (inner) => {
+            await write(inner, `${prefix}early`)
+            const made = [inner, tx].map((late, i) => library.prepare?.(late, `${prefix}made ${i}`, names))
+            begun.resolve()
+            await resumed.promise
+            await Promise.allSettled([inner, tx].map((late, i) => write(late, `${prefix}late ${i}`)))
+            await Promise.allSettled(made.map(async (send) => send?.()))
+            if (end === 'rejects') throw new Error('late')
           },
-        },
-      })
-      const second = await endpoint({
-        inbox,
-        on: {
-          'order.created': async (_event, { tx }) => {
-            await write(tx, 'b1')
-            await nested(tx, async (inner) => {
-              await write(inner, 'b2')
-              resumed.resolve()
-              for (const id of ['b3', 'b4', 'b5', 'b6']) {
-                await turns(3)
-                await write(inner, id)
-              }
-            })
-          },
-        },
-      })
-      const a = orderCreated({ id: `${prefix}a` })
-      expect((await first.send(a)).status).toBe(how === 'given up' ? 503 : 500)
-      const b = orderCreated({ id: `${prefix}b` })
-      // A query runner of TypeORM gives its connection back in the middle of a transaction.
-      if (row.way === 'a query runner' && name.startsWith('postgres')) {
-        expect((await second.send(b)).status).toBe(503)
+          names,
+        )
+        const beside = begun.promise.then(() => {
+          if (how !== 'given up') throw new Error('beside')
+        })
+        await Promise.all([branch, beside])
       }
-      expect(await second.send(b)).toEqual(HANDLED)
-      expect(await database.written(prefix)).toEqual(['b1', 'b2', 'b3', 'b4', 'b5', 'b6'])
+      async function second(tx: never, { write, names }: Uses): Promise<void> {
+        await write(tx, `${prefix}b1`)
+        const work = async (inner: never): Promise<void> => {
+          await write(inner, `${prefix}b2`)
+          resumed.resolve()
+          for (const id of ['b3', 'b4', 'b5', 'b6']) {
+            await turns(3)
+            await write(inner, `${prefix}${id}`)
+          }
+        }
+        await nest(tx, work, names)
+      }
+      const limits = how === 'given up' ? { timeoutSeconds: 5, maxRunSeconds: 0.5 } : {}
+      const sendFirst = (await over(library, names, first, limits)).send
+      const sendSecond = (await over(library, names, second)).send
+      const stored = async () => (await written()).filter((id) => String(id).startsWith(prefix))
+      const [a, b] = [orderCreated({ id: `${prefix}a` }), orderCreated({ id: `${prefix}b` })]
+      expect((await sendFirst(a)).status).toBe(how === 'given up' ? 503 : 500)
+      // A query runner of TypeORM gives its connection back in the middle of a transaction.
+      if (way === 'a query runner' && backend.name === 'postgres') {
+        expect((await sendSecond(b)).status).toBe(503)
+      }
+      expect(await sendSecond(b)).toEqual(HANDLED)
+      const ofSecond = ['b1', 'b2', 'b3', 'b4', 'b5', 'b6'].map((id) => `${prefix}${id}`)
+      expect(await stored()).toEqual(ofSecond)
       // Its limit can end a good run too, on a slow machine.
-      while ((await first.send(a)).status !== 200);
-      expect(await database.written(prefix)).toEqual(['a', 'b1', 'b2', 'b3', 'b4', 'b5', 'b6'])
+      while ((await sendFirst(a)).status !== 200);
+      expect(await stored()).toEqual([`${prefix}a`, ...ofSecond])
     }
 
     test.each(nestedRows)(
@@ -260,63 +249,186 @@ for (const { name, describe, rows, prepare } of BACKENDS) {
     test('keeps a nested transaction that is given up to itself', () =>
       atOnce(nestedRows, (row) => outliveRun(row, 'given up', 'rejects')))
 
-    test.each(rows)('writes nothing of statements beside one that fails over $name', async (library) => {
-      const found = await open(library)
-      const { send } = await endpoint({
-        inbox: found.inbox,
-        on: {
-          'order.created': async (_event, { tx }) => {
-            const write = async (id: string) => library.write(tx, id, found as never)
-            await write('first')
-            await Promise.all(['first', 'second', 'third', 'fourth'].map(write))
-          },
-        },
+    const leaving = libraries.filter((library) => library.leaveOpen !== undefined)
+    test.each(
+      leaving.flatMap((library) => ['returns', 'throws'].map((end) => ({ ...library, library, end }))),
+    )(
+      'commits all or nothing over $name of a handler that leaves a nested transaction open, and $end',
+      async ({ library, end }) => {
+        const { send } = await overOpen(library, async (tx, { write, names }, run) => {
+          await write(tx, `run ${run}`)
+          if (run > 1) return
+          await library.leaveOpen?.(tx, names)
+          if (end === 'throws') throw new Error('later')
+        })
+        const [first, second] = [orderCreated({ id: 'first' }), orderCreated({ id: 'second' })]
+        // TypeORM would end the nested one alone.
+        const isLeft = library.name === 'TypeORM'
+        expect((await send(first)).status).toBe(end === 'throws' ? 500 : isLeft ? 503 : 200)
+        const kept = end === 'throws' || isLeft ? [] : ['run 1']
+        expect(await written()).toEqual(kept)
+        // TypeORM may give the connection back in the middle of the first one.
+        while ((await send(second)).status !== 200);
+        expect(await written()).toHaveLength(kept.length + 1)
+        expect((await send(first)).outcome).toBe(kept.length > 0 ? 'duplicate' : 'handled')
+        expect(await written()).toHaveLength(2)
+      },
+    )
+
+    test.each(libraries)('writes nothing of statements beside one that fails over $name', async (library) => {
+      const { send } = await overOpen(library, async (tx, { write }) => {
+        await write(tx, 'first')
+        await Promise.all(['first', 'second', 'third', 'fourth'].map((id) => write(tx, id)))
       })
-      expect((await send(orderCreated({ id: library.name }))).status).toBe(500)
-      await send(orderCreated({ id: library.name }))
+      expect((await send(orderCreated())).status).toBe(500)
+      await send(orderCreated())
       await turns(5)
-      expect(await database.written('')).toEqual([])
+      expect(await written()).toEqual([])
     })
 
     // An 'error' that nothing listens for would end the process, and fails this run.
-    test.each(rows)('survives sessions that are ended in a transaction over $name', async (library) => {
-      const found = (await open(library)) as never
-      let run = 0
-      const { send } = await endpoint({
-        inbox: (found as { inbox: PostgresInbox<never> }).inbox,
-        on: {
-          'order.created': async (_event, { tx }) => {
-            run++
-            await library.write(tx, 'once', found)
-            if (run === 1) await database.endIn(library, tx, found)
-            if (run !== 2) return
-            await database.endBetween(library, tx, found)
-            await library.write(tx, 'never', found)
-          },
-        },
+    test.each(libraries)('survives sessions that are ended in a transaction over $name', async (library) => {
+      const { send } = await overOpen(library, async (tx, { run, write }, count) => {
+        await write(tx, 'once')
+        if (count === 1) await run(tx, backend.endIn)
+        if (count !== 2) return
+        await backend.endBetween(database, (statement) => run(tx, statement))
+        await write(tx, 'never')
       })
-      const order = orderCreated({ id: `ended ${library.name}` })
+      const order = orderCreated()
       for (const _ of ['in a statement', 'between two']) {
         expect((await send(order)).status).toBeGreaterThanOrEqual(500)
       }
       // A pool may give the next transaction the connection that is about to close.
       while ((await send(order)).status !== 200);
-      expect(await database.written('')).toEqual(['once'])
+      expect(await written()).toEqual(['once'])
     })
-
-    const mikro = rows.find((library) => library.name === 'MikroORM')
-    test.runIf(mikro)(
-      'says that it was the flush of MikroORM that failed, after the handler had returned',
-      async () => {
-        const { inbox } = (await open(mikro as Row)) as unknown as { inbox: PostgresInbox<SqlEntityManager> }
-        await database.query("INSERT INTO orders VALUES ('taken')")
-        const { send, reports } = await endpoint({
-          inbox,
-          on: { 'order.created': (_event, { tx }) => void tx.persist(tx.create('Order', { id: 'taken' })) },
-        })
-        expect((await send(orderCreated())).status).toBe(503)
-        expect(reports[0]?.message).toMatch(/the end of its transaction failed.* the flush of MikroORM/)
-      },
-    )
   })
 }
+
+onPostgres('a handler of postgresInbox', () => {
+  const { database, open, overOpen, written } = preparePostgres()
+
+  function named(name: string): Library {
+    return POSTGRES_LIBRARIES.find((library) => library.name === name) as Library
+  }
+
+  test('commits a nested transaction of Knex itself', async () => {
+    const { send } = await overOpen(named('Knex'), (trx: Knex.Transaction) =>
+      trx.transaction(async (inner) => {
+        await inner('orders').insert({ id: 'a' })
+        await inner.commit()
+      }),
+    )
+    expect(await send(orderCreated())).toEqual(HANDLED)
+    expect(await written()).toEqual(['a'])
+  })
+
+  test('listens to Knex, and has a hook of Sequelize called after the commit', async () => {
+    const hook = vi.fn()
+    const knex = await overOpen(named('Knex'), async (trx: Knex.Transaction, { write }) => {
+      trx.on('query', async () => turns(50))
+      await write(trx as never, 'a')
+    })
+    const sequelize = await overOpen(named('Sequelize'), async (transaction: Transaction, { write }) => {
+      await write(transaction as never, 'b')
+      transaction.afterCommit(hook)
+    })
+    expect(await knex.send(orderCreated({ id: 'a' }))).toEqual(HANDLED)
+    expect(await sequelize.send(orderCreated({ id: 'b' }))).toEqual(HANDLED)
+    expect(hook).toHaveBeenCalledOnce()
+    expect(await written()).toEqual(['a', 'b'])
+  })
+
+  test('is told that it was the flush of MikroORM that failed, after it had returned', async () => {
+    await open(named('MikroORM'))
+    await database.query("INSERT INTO orders VALUES ('taken')")
+    const { send, reports } = await overOpen(
+      named('MikroORM'),
+      (tx: SqlEntityManager) => void tx.persist(tx.create('Order', { id: 'taken' })),
+    )
+    expect((await send(orderCreated())).status).toBe(503)
+    expect(reports[0]?.message).toMatch(/the end of its transaction failed.* the flush of MikroORM/)
+  })
+})
+
+onMysql.each(MYSQL_LIBRARIES)('a handler of mysqlInbox over $name', (library) => {
+  const { database, overOpen, written } = prepareMysql()
+  const recorded = (): Promise<unknown[]> => database.column('SELECT `key` FROM tix_webhooks_inbox')
+  /** Drizzle is in a transaction of the pool of mysql2, and Objection in one of Knex. */
+  const isOfAnother = ['Drizzle', 'Objection'].includes(library.name)
+
+  test.each(Object.entries(library.nested))(
+    'asks isNewest in its transaction, and in a nested one: %s',
+    async (way, nest) => {
+      const answers: unknown[] = []
+      const ask = async (inbox: Uses['inbox'], tx: never, subject: string): Promise<void> =>
+        void answers.push(await inbox.isNewest(tx, { subject, at: AT }).catch(String))
+      const { send } = await overOpen(library, async (tx, { inbox, names }) => {
+        await ask(inbox, tx, 'a')
+        const work = async (inner: never): Promise<void> => {
+          await ask(inbox, tx, 'b')
+          await ask(inbox, inner, 'c')
+        }
+        await nest(tx, work, names)
+      })
+      expect(await send(orderCreated())).toEqual(HANDLED)
+      const isSeen = library.unseen?.includes(way) !== true
+      const unseen = expect.stringMatching(/^TypeError: .* pass ctx.tx itself/)
+      expect(answers).toEqual([true, true, isSeen ? true : unseen])
+      const counted = await database.column('SELECT COUNT(*) FROM tix_webhooks_inbox_newest')
+      expect(counted).toEqual([isSeen ? 3 : 2])
+    },
+  )
+
+  test('asks isNewest outside of them, and is refused', async () => {
+    const refusals: unknown[] = []
+    let earlier: never | undefined
+    const { send } = await overOpen(library, async (tx, { inbox, names }) => {
+      for (const outside of [library.outside?.(names) as never, earlier ?? tx]) {
+        refusals.push(await inbox.isNewest(outside, { subject: 'a', at: AT }).catch(String))
+      }
+      earlier ??= tx
+    })
+    for (const id of ['first', 'second']) expect(await send(orderCreated({ id }))).toEqual(HANDLED)
+    const outside = expect.stringMatching(
+      /^TypeError: isNewest was not called in the transaction of the inbox/,
+    )
+    expect(refusals).toEqual([outside, true, outside, expect.stringMatching(/not called in|is over/)])
+  })
+
+  test.skipIf(isOfAnother)('creates a table, and is told that it committed', async () => {
+    await database.query('DROP TABLE IF EXISTS surprise')
+    const { send, reports } = await overOpen(library, async (tx, { run, write }, count) => {
+      await write(tx, `run ${count}`)
+      // Hidden, as in a procedure: a pool refuses what is plain.
+      if (count === 1) await run(tx, '/*! CREATE TABLE surprise (id INT) */')
+    })
+    const order = orderCreated()
+    expect((await send(order)).status).toBe(503)
+    expect(reports[0]?.message).toMatch(/^The handler COMMITTED the transaction of the inbox/)
+    expect(await recorded()).toEqual([])
+    expect(await send(order)).toEqual(HANDLED)
+  })
+
+  test.skipIf(isOfAnother)('swallows a deadlock, and is not acknowledged', async () => {
+    const { send, reports } = await overOpen(library, async (tx, { run, write }, count) => {
+      await write(tx, `early ${count}`)
+      if (count === 1) await deadlock(database, (statement) => run(tx, statement)).catch(() => {})
+      await write(tx, `late ${count}`)
+    })
+    const order = orderCreated()
+    const isRefused = library.afterDeadlock === 'refused'
+    expect((await send(order)).status).toBe(isRefused ? 500 : 503)
+    expect(reports[0]?.message).toMatch(
+      isRefused
+        ? /^rollback has been called on this transaction/
+        : /rolled back the transaction in the middle of the handler/,
+    )
+    // The server commits each further statement by itself, unless autocommit is off.
+    const loose = library.afterDeadlock === 'committed' ? ['late 1'] : []
+    expect([await written(), await recorded()]).toEqual([loose, []])
+    expect(await send(order)).toEqual(HANDLED)
+    expect(await written()).toEqual(['early 2', 'late 2', ...loose].sort())
+  })
+})

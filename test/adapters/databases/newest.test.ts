@@ -1,20 +1,26 @@
 import fc from 'fast-check'
-import { type Change, Discard, type KeptFailures, type OnceRequest, type Purgeable } from 'tix-webhooks'
-import { type MysqlInbox, ddl as mysqlDdl } from 'tix-webhooks/mysql'
-import { type PostgresInbox, ddl as postgresDdl } from 'tix-webhooks/postgres'
+import { type Change, Discard, type OnceRequest, type Purgeable } from 'tix-webhooks'
 import { type SqliteTransaction, sqliteFailures, sqliteInbox } from 'tix-webhooks/sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { MYSQL_INBOX_CLIENTS } from '../../support/mysql-clients.js'
-import { testMysqlDatabase } from '../../support/mysql-database.js'
-import { onMysql, onPostgres } from '../../support/on-servers.js'
-import { INBOX_CLIENTS } from '../../support/postgres-clients.js'
-import { testDatabase } from '../../support/postgres-database.js'
+import {
+  ARRIVALS,
+  insist,
+  listing,
+  rankOf,
+  STORY,
+  type StoryEvent,
+  storyEvent,
+  TIES,
+} from '../../support/listing-story.js'
+import { deferred } from '../../support/promises.js'
 import { DRIVERS } from '../../support/sqlite-drivers.js'
 import { openDatabase, type TestDatabase as SqliteDatabase } from '../../support/sqlite-open.js'
+import { SERVERS } from './servers.js'
 
 const DAY_MS = 86_400_000
 const RETAIN = { key: null, retainMs: 7 * DAY_MS }
 const TABLE = 'tix_webhooks_inbox_newest'
+const LISTING = 'CREATE TABLE listing (id VARCHAR(50) PRIMARY KEY, state VARCHAR(50))'
 const at = (second: number): string => `2026-11-22T10:00:0${second}Z`
 
 interface Opened {
@@ -47,65 +53,52 @@ interface Backend {
 
 const valuesOf = (rows: readonly object[]): unknown[][] => rows.map((row) => Object.values(row))
 
-function opened(inbox: PostgresInbox<unknown> | MysqlInbox<unknown>, failures: () => KeptFailures): Opened {
-  return {
-    inbox,
-    join: () => inbox.joinFailures?.(failures()),
-    async ask(changes, request = RETAIN, error = undefined) {
-      let answers: readonly boolean[] = []
-      await inbox.once(request, async (tx) => {
-        answers = await inbox.isNewest(tx, changes)
-        if (error !== undefined) throw error
-      })
-      return answers
-    },
-  }
-}
-
-const POSTGRES = INBOX_CLIENTS.map((library, i): Backend => {
-  return {
-    name: `postgresInbox over ${library.name}`,
-    describe: onPostgres,
+const ON_SERVERS = SERVERS.flatMap(({ name, describe, clients, prepare }) =>
+  clients.map((client, i) => ({
+    name: `${name} over ${client}`,
+    describe,
     isFurtherClient: i > 0,
-    prepare() {
-      const database = testDatabase(postgresDdl)
+    client,
+    prepareServer: () => prepare(LISTING),
+    prepare(): Database {
+      const database = prepare()
+      const inSql =
+        name === 'postgres'
+          ? {
+              ago: (hours: number) => `now() - interval '${hours} h'`,
+              daysLeft: 'extract(epoch FROM expires_at - now()) / 86400',
+            }
+          : {
+              ago: (hours: number) => `UTC_TIMESTAMP(6) - INTERVAL ${hours} HOUR`,
+              daysLeft: 'TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), expires_at) / 86400',
+            }
       return {
+        ...inSql,
         open(options) {
-          const client = library.open(database)
-          return opened(client.inbox(options), () => client.failures())
+          const opened = database.open(client)
+          const inbox = opened.inbox(options)
+          return {
+            inbox,
+            join: () => inbox.joinFailures?.(opened.failures()),
+            async ask(changes, request = RETAIN, error = undefined) {
+              let answers: readonly boolean[] = []
+              await inbox.once(request, async (tx) => {
+                answers = await inbox.isNewest(tx, changes)
+                if (error !== undefined) throw error
+              })
+              return answers
+            },
+          }
         },
-        query: (sql) => database.query(sql),
+        query: database.query,
         rows: async (sql) => valuesOf(await database.query(sql)),
-        ago: (hours) => `now() - interval '${hours} h'`,
-        daysLeft: 'extract(epoch FROM expires_at - now()) / 86400',
       }
     },
-  }
-})
+  })),
+)
 
-const MYSQL = MYSQL_INBOX_CLIENTS.map((library, i): Backend => {
-  return {
-    name: `mysqlInbox over ${library.name}`,
-    describe: onMysql,
-    isFurtherClient: i > 0,
-    prepare() {
-      const database = testMysqlDatabase(mysqlDdl)
-      return {
-        open(options) {
-          const client = library.open(database)
-          return opened(client.inbox(options), () => client.failures())
-        },
-        query: (sql) => database.query(sql),
-        rows: async (sql) => valuesOf(await database.query(sql)),
-        ago: (hours) => `UTC_TIMESTAMP(6) - INTERVAL ${hours} HOUR`,
-        daysLeft: 'TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), expires_at) / 86400',
-      }
-    },
-  }
-})
-
-const SQLITE = DRIVERS.map((driver): Backend => {
-  return {
+const SQLITE = DRIVERS.map(
+  (driver): Backend => ({
     name: `sqliteInbox on ${driver.name}`,
     describe: describe.skipIf(!driver.isHere),
     isFurtherClient: false,
@@ -140,55 +133,31 @@ const SQLITE = DRIVERS.map((driver): Backend => {
         daysLeft: `(expires_at - unixepoch() * 1000) / ${DAY_MS}.0`,
       }
     },
-  }
-})
+  }),
+)
 
-for (const { name, describe, isFurtherClient, prepare } of [...POSTGRES, ...MYSQL, ...SQLITE]) {
+/** Empties the tables before each test, and returns how to read that of the changes. */
+function emptied({ query, rows }: Pick<Database, 'query' | 'rows'>): () => Promise<string[]> {
+  beforeEach(async () => {
+    for (const table of ['tix_webhooks_inbox', TABLE]) await query(`DELETE FROM ${table}`)
+  })
+  const all = `SELECT subject, changed_at, ${TABLE}.rank FROM ${TABLE} ORDER BY subject`
+  return async () =>
+    (await rows(all)).map(
+      ([subject, changedAt, rank]) => `${subject} ${String(changedAt).slice(17, 19)} ${rank}`,
+    )
+}
+
+for (const { name, describe, isFurtherClient, prepare } of [...ON_SERVERS, ...SQLITE]) {
   describe(`isNewest of ${name}`, () => {
     const database = prepare()
     const records = async () =>
       (await database.rows('SELECT count(*) FROM tix_webhooks_inbox')).map(([count]) => Number(count))
-    const stored = async () =>
-      (await database.rows(`SELECT subject, changed_at, ${TABLE}.rank FROM ${TABLE} ORDER BY subject`)).map(
-        ([subject, changedAt, rank]) => `${subject} ${String(changedAt).slice(17, 19)} ${rank}`,
-      )
-
-    beforeEach(async () => {
-      for (const table of ['tix_webhooks_inbox', TABLE]) await database.query(`DELETE FROM ${table}`)
-    })
-
-    test('is true of what is newer or as new, by date and then by rank, and records that alone', async () => {
-      const { ask } = database.open()
-      const answers: boolean[] = []
-      for (const [second, rank] of [
-        [5, 1],
-        [5, 1],
-        [5, 0],
-        [4, 9],
-        [5, 2],
-        [6, -1],
-        [5, 7],
-      ] as const) {
-        answers.push(...(await ask([{ subject: 'evt_1', at: at(second), rank }])))
-      }
-      expect(answers).toEqual([true, true, false, false, true, true, false])
-      expect(await ask([{ subject: 'evt_2', at: new Date(at(1)) }])).toEqual([true])
-      expect(await stored()).toEqual(['evt_1 06 -1', 'evt_2 01 0'])
-    })
-
-    test('is rolled back with what the handler wrote, also after a Discard', async () => {
-      const { ask } = database.open()
-      const change = { subject: 'evt_1', at: at(9) }
-      const failing = ask([change], { ...RETAIN, key: 'failing' }, new Error('no'))
-      await expect(failing).rejects.toThrow('no')
-      expect(await ask([change], { ...RETAIN, key: 'discarded' }, new Discard())).toEqual([true])
-      expect(await stored()).toEqual([])
-      expect(await ask([{ subject: 'evt_1', at: at(1) }])).toEqual([true])
-    })
+    const stored = emptied(database)
 
     test('answers for a list in its order', async () => {
       const { ask } = database.open()
-      await ask([{ subject: 'b', at: at(5) }])
+      await ask([{ subject: 'b', at: new Date(at(5)) }])
       const list = ['c', 'b', 'a', 'B', 'a '].map((subject) => ({ subject, at: at(3) }))
       expect(await ask(list)).toEqual([true, false, true, true, true])
       expect(await ask([])).toEqual([])
@@ -203,7 +172,7 @@ for (const { name, describe, isFurtherClient, prepare } of [...POSTGRES, ...MYSQ
         subject: fc.constantFrom('a', 'b'),
         second: fc.nat(3),
         rank: fc.integer({ min: -1, max: 1 }),
-        end: fc.constantFrom(undefined, undefined, new Error('rolled back')),
+        end: fc.constantFrom(undefined, undefined, new Error('rolled back'), new Discard('rolled back too')),
       })
       await fc.assert(
         fc.asyncProperty(fc.array(change, { maxLength: 12 }), async (changes) => {
@@ -213,7 +182,7 @@ for (const { name, describe, isFurtherClient, prepare } of [...POSTGRES, ...MYSQ
             const place = second * 10 + rank
             const expected = place >= (model.get(subject) ?? Number.NEGATIVE_INFINITY)
             const asked = ask([{ subject, at: at(second), rank }], RETAIN, end)
-            if (end !== undefined) await expect(asked).rejects.toBe(end)
+            if (end !== undefined && !(end instanceof Discard)) await expect(asked).rejects.toBe(end)
             else expect(await asked).toEqual([expected])
             if (expected && end === undefined) model.set(subject, place)
           }
@@ -290,6 +259,108 @@ for (const { name, describe, isFurtherClient, prepare } of [...POSTGRES, ...MYSQ
       expect(await stored()).toEqual(['s0 00 0', 's2 00 0', 's3 00 0'])
       expect([await inbox.purge(), await inbox.purge()]).toEqual([2, 0])
       expect(await stored()).toEqual(['s3 00 0'])
+    })
+  })
+}
+
+for (const { name, describe, isFurtherClient, client, prepareServer } of ON_SERVERS) {
+  describe(`isNewest of ${name}, in transactions at once,`, () => {
+    const server = prepareServer()
+    const rows = async (sql: string) => valuesOf(await server.query(sql))
+    const stored = emptied({ query: server.query, rows })
+
+    test('waits for a newer change that is not committed yet, and then knows it', async () => {
+      const inbox = server.open(client).inbox()
+      const [recorded, leave] = [deferred(), deferred()]
+      const first = inbox.once({ ...RETAIN, key: 'newer' }, async (tx) => {
+        await inbox.isNewest(tx, { subject: 'evt_1', at: at(5) })
+        recorded.resolve()
+        await leave.promise
+      })
+      await recorded.promise
+      let answer: unknown
+      const late = inbox.once(RETAIN, async (tx) => {
+        answer = await inbox.isNewest(tx, { subject: 'evt_1', at: at(4) })
+      })
+      await server.untilWaiting(TABLE)
+      leave.resolve()
+      await Promise.all([first, late])
+      expect(answer).toBe(false)
+      expect(await stored()).toEqual(['evt_1 05 0'])
+    })
+
+    test('refuses with a TypeError what is not in the transaction of the inbox, or no change, and records nothing', async () => {
+      const inbox = server.open(client).inbox()
+      const change = { subject: 'evt_1', at: at(1) }
+      let gone: unknown
+      await inbox.once(RETAIN, async (tx) => {
+        gone = tx
+      })
+      for (const tx of [undefined, {}]) {
+        const asked = inbox.isNewest(tx, change)
+        await expect(asked).rejects.toThrow(TypeError)
+        await expect(asked).rejects.toThrow(/^isNewest was not called in the transaction of the inbox/)
+      }
+      await expect(inbox.isNewest(gone, change)).rejects.toThrow(/is over|not called in the transaction/)
+      await expect(inbox.isNewest(gone, { subject: '', at: at(1) })).rejects.toThrow(/^subject must be/)
+      await expect(inbox.isNewest(gone, [{ subject: 's', at: 'soon' }])).rejects.toThrow(/^at must be/)
+      expect(await stored()).toEqual([])
+    })
+
+    test('ends a story cancelled, whatever comes in between: many deliveries at once, some of which fail', async () => {
+      const opened = server.open(client)
+      const inbox = opened.inbox()
+      const seen = new Set<string>()
+      const { send } = listing(inbox, async (tx, { type, created_at, data }) => {
+        const { id } = data.event
+        // The first run of every second webhook.
+        const fails = !seen.has(`${type} ${id}`) && seen.size % 2 === 0
+        seen.add(`${type} ${id}`)
+        if (await inbox.isNewest(tx, { subject: id, at: created_at, rank: rankOf(type) })) {
+          await opened.run(tx, `DELETE FROM listing WHERE id = '${id}'`)
+          await opened.run(tx, `INSERT INTO listing VALUES ('${id}', '${type}')`)
+        }
+        if (fails) throw new Error('after it wrote')
+      })
+      const arrivals = ARRIVALS.filter((_, i) => i % 16 === 0)
+      await Promise.all(
+        arrivals.flatMap((arrival, i) => {
+          const seconds = TIES[i % TIES.length] ?? []
+          const events = STORY.map((type, step) => storyEvent(type, `evt_${i}`, seconds[step] ?? 0))
+          return arrival.map((step) => insist(() => send(events[step] as StoryEvent)))
+        }),
+      )
+      const states = await rows('SELECT state FROM listing')
+      expect(states).toEqual(arrivals.map(() => ['event.cancelled']))
+    })
+
+    if (isFurtherClient) return
+
+    test('of a list does not deadlock with the reverse list, as one after the other does', async () => {
+      const inbox = server.open(client, { connections: 8 }).inbox()
+      const names = ['a', 'b', 'c', 'd']
+      const ask = (changes: Change[]) =>
+        inbox.once(RETAIN, async (tx) => void (await inbox.isNewest(tx, changes)))
+      const changesOf = (subjects: readonly string[], second: number): Change[] =>
+        subjects.map((subject) => ({ subject, at: at(second) }))
+      // MySQL locks the gaps of subjects that are not there yet.
+      await ask(changesOf(names, 0))
+      const asking = Array.from({ length: 40 }, (_, i) =>
+        ask(changesOf(i % 2 === 0 ? names : [...names].reverse(), i % 7)),
+      )
+      expect(await Promise.all(asking)).toEqual(Array(40).fill({ status: 'handled' }))
+      const both = [deferred(), deferred()] as const
+      const crossing = ['a', 'b'].map((first, i) =>
+        inbox.once(RETAIN, async (tx) => {
+          await inbox.isNewest(tx, { subject: first, at: at(8) })
+          both[i]?.resolve()
+          await both[1 - i]?.promise
+          await inbox.isNewest(tx, { subject: first === 'a' ? 'b' : 'a', at: at(8) })
+        }),
+      )
+      const ends = await Promise.allSettled(crossing)
+      const reasons = ends.flatMap((end) => (end.status === 'rejected' ? [String(end.reason.message)] : []))
+      expect(reasons).toEqual([expect.stringMatching(/^(Two t|T)ransactions waited for each other/)])
     })
   })
 }

@@ -8,47 +8,17 @@ import { rowOf, valuesOf } from '../../support/sqlite-open.js'
 import { expectUnavailable } from '../../support/sqlite-rejections.js'
 
 onEachDriver('failures in SQLite', ({ open }) => {
+  /** Its statements are those that come after `migrate`. */
   async function migrated(options: object = {}) {
-    const db = open()
+    const { db, statements } = listening(open())
     const failures = sqliteFailures(db, options)
     await failures.migrate()
-    return { db, failures }
+    statements.length = 0
+    return { db, failures, statements }
   }
 
-  const BYTES: [what: string, bytes: Uint8Array][] = [
-    ['none', new Uint8Array()],
-    ['a mebibyte of all values', Uint8Array.from({ length: 2 ** 20 }, (_, i) => (i * 7) % 256)],
-    ['invalid UTF-8', Uint8Array.of(0xff, 0xc3, 0x28, 0, 0xed, 0xa0, 0x80)],
-    ['a part of a buffer', Uint8Array.of(1, 2, 3, 4).subarray(1, 3)],
-    ['a Buffer', Buffer.from('é')],
-  ]
-  test.each(BYTES)('keep the bytes as they came: %s', async (_, rawBody) => {
-    const { failures } = await migrated()
-    await failures.keep(failed({ rawBody: Uint8Array.of(9) }))
-    await failures.keep(failed({ rawBody }))
-    const kept = await failures.get('n/k')
-    expect(Object.getPrototypeOf(kept?.rawBody)).toBe(Uint8Array.prototype)
-    // Buffers compare many times as fast.
-    expect(Buffer.from(kept?.rawBody ?? []).equals(rawBody)).toBe(true)
-  })
-
-  test('lose none because of its text, and find it by the same text', async () => {
-    const { db, failures } = await migrated()
-    const text = 'a\0b \ud800 \udc00 😀'
-    const names = ['kind', 'account', 'namespace', 'group', 'eventId', 'orderId'] as const
-    const texts = Object.fromEntries([...names, 'code', 'message'].map((name) => [name, text]))
-    await failures.keep(failed(texts))
-    const readable = 'a\ufffdb \ufffd \ufffd 😀'
-    expect(await failures.get('n/k')).toMatchObject({ message: readable, kind: readable, eventId: readable })
-    for (const name of names) expect(await failures.count({ [name]: text })).toBe(1)
-    expect(rowOf(db, 'SELECT length(message) AS n FROM tix_webhooks_failures')).toEqual({ n: 9 })
-  })
-
   test('share one commit in a flood, and write one row for each key', async () => {
-    const { db, statements } = listening(open())
-    const failures = sqliteFailures(db)
-    await failures.migrate()
-    statements.length = 0
+    const { db, failures, statements } = await migrated()
     await Promise.all(Array.from({ length: 500 }, (_, i) => failures.keep(failed({ key: `n/${i % 50}` }))))
     expect(statements.filter((sql) => sql === 'COMMIT')).toHaveLength(1)
     expect(await failures.count()).toBe(50)
@@ -92,10 +62,7 @@ onEachDriver('failures in SQLite', ({ open }) => {
     ['order_id', { orderId: 'o' }],
   ]
   test.each(QUERIES)('are listed by the index of %s: %o', async (index, query) => {
-    const { db, statements } = listening(open())
-    const failures = sqliteFailures(db)
-    await failures.migrate()
-    statements.length = 0
+    const { db, failures, statements } = await migrated()
     await failures.list(query)
     const sql = statements.find((statement) => statement.startsWith('SELECT *')) ?? ''
     const explained = JSON.stringify(db.prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll(/@\w+/g, '1')}`).all())
@@ -104,9 +71,7 @@ onEachDriver('failures in SQLite', ({ open }) => {
   })
 
   test('are counted and grouped without reading the rows', async () => {
-    const { db, statements } = listening(open())
-    const failures = sqliteFailures(db)
-    await failures.migrate()
+    const { db, failures, statements } = await migrated()
     const filter = { kind: 'k', account: 'a', namespace: 'n', state: 'failing' } as const
     for (const given of [{}, filter]) {
       statements.length = 0
@@ -137,7 +102,7 @@ onEachDriver('failures in SQLite', ({ open }) => {
       ['purge', (failures) => failures.purge()],
       ['check', (failures) => failures.check()],
     ]
-    test.each(CALLS)('if there is no table: %s', async (_, call) => {
+    test.each(CALLS)('if there is no table, or the database is closed: %s', async (_, call) => {
       const { db, failures } = await migrated()
       await call(failures)
       db.exec('DROP TABLE tix_webhooks_failures')
@@ -145,12 +110,8 @@ onEachDriver('failures in SQLite', ({ open }) => {
       await expectUnavailable(call(sqliteFailures(db)), MISSING)
       await failures.migrate()
       await call(failures)
-    })
-
-    test.each(CALLS)('if the database is closed: %s', async (_, call) => {
-      const { db, failures } = await migrated()
       db.close()
-      await expectUnavailable(call(failures), /The database is closed/)
+      await expectUnavailable(call(sqliteFailures(db)), /The database is closed/)
     })
 
     test('if it is read-only', async () => {

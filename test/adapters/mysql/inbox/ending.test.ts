@@ -1,10 +1,10 @@
 import { Discard } from 'tix-webhooks'
 import { ddl, mysqlInbox } from 'tix-webhooks/mysql'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type TestMysqlConnection, testMysqlDatabase } from '../../../support/mysql-database.js'
+import { testMysqlDatabase } from '../../../support/mysql-database.js'
 import { onMysql } from '../../../support/on-servers.js'
 import { deferred } from '../../../support/promises.js'
-import { type AnyPool, POOLS, untilWaiting } from '../pools.js'
+import { type AnyPool, POOLS } from '../pools.js'
 
 const ONCE = { key: 'k', retainMs: 3_600_000 }
 const HANDLED = { status: 'handled' }
@@ -17,19 +17,13 @@ interface Tx {
 }
 
 onMysql('the transaction of an inbox', () => {
-  const database = testMysqlDatabase(
-    'CREATE TABLE effects (id VARCHAR(100) PRIMARY KEY)',
-    'CREATE TABLE contended (id INT PRIMARY KEY, n INT NOT NULL)',
-    ddl,
-  )
+  const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(100) PRIMARY KEY)', ddl)
   const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
   const recorded = (): Promise<unknown[]> =>
     database.column('SELECT CAST(`key` AS CHAR) FROM tix_webhooks_inbox')
 
   beforeEach(async () => {
-    for (const table of ['effects', 'contended', 'tix_webhooks_inbox'])
-      await database.query(`DELETE FROM ${table}`)
-    await database.query('INSERT INTO contended VALUES (1, 0), (2, 0)')
+    for (const table of ['effects', 'tix_webhooks_inbox']) await database.query(`DELETE FROM ${table}`)
   })
 
   const insert = (tx: unknown, id: string): Promise<unknown> =>
@@ -46,20 +40,10 @@ onMysql('the transaction of an inbox', () => {
     'DROP TABLE made',
     'ANALYZE TABLE effects',
   ]
-  const ENDS: readonly (readonly [string, () => void])[] = [
+  const ENDS: readonly (readonly [string, () => unknown])[] = [
     ['returns', () => {}],
-    [
-      'throws',
-      () => {
-        throw new Error('mine')
-      },
-    ],
-    [
-      'discards',
-      () => {
-        throw new Discard()
-      },
-    ],
+    ['throws', () => Promise.reject(new Error('mine'))],
+    ['discards', () => Promise.reject(new Discard())],
   ]
 
   describe.each(POOLS)('over $name', ({ open }) => {
@@ -72,7 +56,7 @@ onMysql('the transaction of an inbox', () => {
             await insert(tx, `before ${statement}`)
             await (tx as unknown as Tx).query(hidden(statement))
             await insert(tx, `after ${statement}`)
-            end()
+            await end()
           })
           await expect(once).rejects.toMatchObject({
             code: 'rolled_back',
@@ -101,51 +85,6 @@ onMysql('the transaction of an inbox', () => {
       expect(await recorded()).toEqual(['k'])
     })
 
-    /** A deadlock between a handler and another session, which the server ends by rolling back that of the handler. */
-    async function deadlock(tx: Tx, other: TestMysqlConnection): Promise<void> {
-      await other.query('START TRANSACTION')
-      // It has written more, so that the server ends the one of the handler.
-      for (let i = 0; i < 9; i++) await other.query(`INSERT INTO contended VALUES (${10 + i}, 0)`)
-      await other.query('UPDATE contended SET n = 1 WHERE id = 2')
-      await tx.query('UPDATE contended SET n = 1 WHERE id = 1')
-      const waiting = other.query('UPDATE contended SET n = 1 WHERE id = 1')
-      await untilWaiting(database, 'UPDATE contended SET n = 1 WHERE id = 1')
-      try {
-        await tx.query('UPDATE contended SET n = 1 WHERE id = 2')
-      } finally {
-        await waiting
-        await other.query('ROLLBACK')
-      }
-    }
-
-    test.each([
-      ['leaves it', false],
-      ['swallows it, and goes on', true],
-    ])('is never acknowledged after a deadlock when the handler %s', async (_, isSwallowed) => {
-      const inbox = mysqlInbox(open(database))
-      await using other = await database.connect()
-      const once = inbox.once(ONCE, async (tx) => {
-        await insert(tx, 'before')
-        const dead = deadlock(tx as unknown as Tx, other)
-        if (!isSwallowed) return dead
-        await dead.catch(() => {})
-        await insert(tx, 'after')
-      })
-      await expect(once).rejects.toMatchObject(
-        isSwallowed
-          ? {
-              code: 'rolled_back',
-              message: expect.stringMatching(
-                /^The database rolled back the transaction in the middle of the handler/,
-              ),
-            }
-          : { errno: 1213 },
-      )
-      expect([await effects(), await recorded()]).toEqual([[], []])
-      expect(await inbox.once(ONCE, async (tx) => void (await insert(tx, 'again')))).toEqual(HANDLED)
-      expect(await effects()).toEqual(['again'])
-    })
-
     test('that DDL has committed is withdrawn though its connection is lost', async () => {
       const inbox = mysqlInbox(open(database))
       const once = inbox.once(ONCE, async (given) => {
@@ -166,21 +105,6 @@ onMysql('the transaction of an inbox', () => {
       })
       await expect(once).rejects.toMatchObject({ code: 'rolled_back' })
       expect(await inbox.once(ONCE, async (tx) => void (await insert(tx, 'again')))).toEqual(HANDLED)
-    })
-
-    test('refuses DDL before it is sent, and so commits nothing', async () => {
-      const inbox = mysqlInbox(open(database))
-      const once = inbox.once(ONCE, async (given) => {
-        const tx = given as unknown as Tx
-        await insert(tx, 'written')
-        for (const statement of [...DDL, 'LOCK TABLES effects WRITE', 'RENAME TABLE effects TO other']) {
-          expect(() => tx.query(statement), statement).toThrow(/^This statement commits by itself/)
-        }
-        await tx.query('CREATE TEMPORARY TABLE mine (id INT)')
-        await tx.query('DROP TEMPORARY TABLE mine')
-      })
-      expect(await once).toEqual(HANDLED)
-      expect(await effects()).toEqual(['written'])
     })
 
     const REFUSED = [
@@ -206,26 +130,32 @@ onMysql('the transaction of an inbox', () => {
       ['', 'rollback'],
     ] as const
 
-    test('refuses what would begin or end it before it is sent, by any method', async () => {
+    test('refuses what would begin or end it, or commit, before it is sent, by any method', async () => {
       const inbox = mysqlInbox(open(database))
       const once = inbox.once(ONCE, async (given) => {
         const tx = given as unknown as Tx
         await insert(tx, 'written')
+        const expectRefused = (send: () => unknown, what: string, message: RegExp): void => {
+          expect(send, what).toThrow(TypeError)
+          expect(send, what).toThrow(message)
+        }
         for (const [statement, method] of REFUSED) {
           // Not every client has all methods.
           if (method !== 'options' && tx[method] === undefined) continue
           const send = () =>
             method === 'options' ? tx.query({ sql: statement }) : (tx[method] as Tx['execute'])(statement)
-          expect(send, `${method} ${statement}`).toThrow(TypeError)
-          expect(send, `${method} ${statement}`).toThrow(
-            /^ctx\.tx is in the transaction of the inbox, so it can neither begin nor end one/,
-          )
+          const message = /^ctx\.tx is in the transaction of the inbox, so it can neither begin nor end one/
+          expectRefused(send, `${method} ${statement}`, message)
+        }
+        for (const statement of [...DDL, 'LOCK TABLES effects WRITE', 'RENAME TABLE effects TO other']) {
+          expectRefused(() => tx.query(statement), statement, /^This statement commits by itself/)
         }
         for (const method of ['release', 'end', 'destroy', 'close', 'changeUser', 'reset']) {
-          expect(() => (tx[method] as () => void)(), method).toThrow(
-            /which releases it itself: remove release\(\)/,
-          )
+          const message = /which releases it itself: remove release\(\)/
+          expectRefused(() => (tx[method] as () => void)(), method, message)
         }
+        await tx.query('CREATE TEMPORARY TABLE mine (id INT)')
+        await tx.query('DROP TEMPORARY TABLE mine')
       })
       expect(await once).toEqual(HANDLED)
       expect([await effects(), await recorded()]).toEqual([['written'], ['k']])
@@ -251,88 +181,76 @@ onMysql('the transaction of an inbox', () => {
       expect(await effects()).toEqual(['kept'])
     })
 
-    describe('gives its session back as it was', () => {
-      /** Of the only connection of a pool. */
-      async function stateOf(pool: AnyPool): Promise<unknown[]> {
-        const connection = await pool.getConnection()
-        try {
-          const answer = (await connection.query({
-            sql: 'SELECT @@autocommit, @@wait_timeout, CONNECTION_ID()',
-            rowsAsArray: true,
-          })) as unknown[]
-          const rows = (
-            Array.isArray(answer[0]) && Array.isArray(answer[0][0]) ? answer[0] : answer
-          ) as unknown[][]
-          return (rows[0] as unknown[]).map(Number)
-        } finally {
-          await connection.release()
-        }
-      }
+    /** That of the only connection of a pool. */
+    async function sessionOf(pool: AnyPool): Promise<number[]> {
+      const connection = await pool.getConnection()
+      const answer = await connection.query({
+        sql: 'SELECT @@autocommit, @@wait_timeout, CONNECTION_ID()',
+        rowsAsArray: true,
+      })
+      await connection.release()
+      return [answer].flat(3).slice(0, 3).map(Number)
+    }
 
-      const inside: unknown[] = []
+    test('gives its session back as it was after each end, on the same connection', async () => {
+      const pool = open(database, { connectionLimit: 1, session: ['SET wait_timeout = 4321'] })
+      const inbox = mysqlInbox(pool, { idleTimeoutSeconds: 7 })
+      const before = await sessionOf(pool)
+      expect(before.slice(0, 2)).toEqual([1, 4321])
       const fails = async (): Promise<never> => {
         throw new Error('mine')
       }
-      const rows: [string, (inbox: ReturnType<typeof mysqlInbox>, key: string) => Promise<unknown>][] = [
-        [
-          'a success',
-          (inbox, key) => inbox.once({ ...ONCE, key }, async (tx) => void (await insert(tx, key))),
-        ],
-        ['a handler without a key', (inbox) => inbox.once({ ...ONCE, key: null }, async () => {})],
-        ['an error', (inbox, key) => inbox.once({ ...ONCE, key }, fails).catch(() => {})],
-        ['a discard', (inbox, key) => inbox.once({ ...ONCE, key }, () => Promise.reject(new Discard()))],
-        ['a duplicate', (inbox) => inbox.once({ ...ONCE, key: 'a success' }, fails)],
-        [
-          'its settings changed',
-          (inbox, key) =>
-            inbox.once({ ...ONCE, key }, async (tx) => {
-              await (tx as unknown as Tx).query('SET wait_timeout = 77')
-            }),
-        ],
-        ['a look at a record', (inbox, key) => inbox.isHandled(key)],
-        ['a check', (inbox) => inbox.check()],
-      ]
-
-      test('after each end, on the same connection', async () => {
-        const pool = open(database, { connectionLimit: 1, session: ['SET wait_timeout = 4321'] })
-        const inbox = mysqlInbox(pool, { idleTimeoutSeconds: 7 })
-        const before = await stateOf(pool)
-        expect(before.slice(0, 2)).toEqual([1, 4321])
-        await inbox.once({ ...ONCE, key: null }, async (tx) => {
-          const answer = await (tx as unknown as Tx).query({
-            sql: 'SELECT @@autocommit AS a, @@wait_timeout AS b',
+      const uses: Record<string, (key: string) => Promise<unknown>> = {
+        'a success': (key) => inbox.once({ ...ONCE, key }, async (tx) => void (await insert(tx, key))),
+        'a handler without a key': () => inbox.once({ ...ONCE, key: null }, async () => {}),
+        'an error': (key) => inbox.once({ ...ONCE, key }, fails).catch(() => {}),
+        'a discard': (key) => inbox.once({ ...ONCE, key }, () => Promise.reject(new Discard())),
+        'a duplicate': () => inbox.once({ ...ONCE, key: 'a success' }, fails),
+        'its settings, which were changed': (key) =>
+          inbox.once({ ...ONCE, key }, async (tx) => {
+            const seen = await (tx as unknown as Tx).query('SELECT @@autocommit AS a, @@wait_timeout AS b')
+            expect(Object.values([seen].flat(2)[0] as object).map(Number)).toEqual([0, 7])
+            await (tx as unknown as Tx).query('SET wait_timeout = 77')
+          }),
+        'a delivery that is in flight': async (key) => {
+          const [entered, leave] = [deferred(), deferred()]
+          const running = mysqlInbox(open(database)).once({ ...ONCE, key }, () => {
+            entered.resolve()
+            return leave.promise
           })
-          inside.push(
-            JSON.stringify([answer].flat(2)[0], (_, value) =>
-              typeof value === 'bigint' ? Number(value) : value,
-            ),
-          )
-        })
-        expect(inside.splice(0)).toEqual(['{"a":0,"b":7}'])
-        for (const [name, use] of rows) {
-          await use(inbox, name)
-          expect([name, await stateOf(pool)]).toEqual([name, before])
-        }
-        // Its own limit is lower.
-        const low = open(database, { connectionLimit: 1, session: ['SET wait_timeout = 3'] })
-        await mysqlInbox(low).once({ ...ONCE, key: 'low' }, async () => {})
-        expect((await stateOf(low)).slice(0, 2)).toEqual([1, 3])
-      })
+          await entered.promise
+          expect(await inbox.once({ ...ONCE, key }, fails)).toEqual({ status: 'in_flight' })
+          leave.resolve()
+          await running
+        },
+        'a look at a record': (key) => inbox.isHandled(key),
+        'a check': () => inbox.check(),
+      }
+      for (const [name, use] of Object.entries(uses)) {
+        await use(name)
+        expect([name, await sessionOf(pool)]).toEqual([name, before])
+      }
+      // Its own limit is lower.
+      const low = open(database, { connectionLimit: 1, session: ['SET wait_timeout = 3'] })
+      await mysqlInbox(low).once({ ...ONCE, key: 'low' }, async () => {})
+      expect((await sessionOf(low)).slice(0, 2)).toEqual([1, 3])
+    })
 
-      test('after a delivery of an event that is in flight', async () => {
-        const [pool, other] = [open(database, { connectionLimit: 1 }), open(database, { connectionLimit: 1 })]
-        const before = await stateOf(pool)
-        const [entered, leave] = [deferred(), deferred()]
-        const running = mysqlInbox(other).once(ONCE, () => {
-          entered.resolve()
-          return leave.promise
-        })
-        await entered.promise
-        expect(await mysqlInbox(pool).once(ONCE, fails)).toEqual({ status: 'in_flight' })
-        expect(await stateOf(pool)).toEqual(before)
-        leave.resolve()
-        await running
+    test('shares a lock with few other events: one of the same slot is in flight, and is handled after it', async () => {
+      const [slot] = await database.column("SELECT CRC32('k') % 65536")
+      const [other] = await database.column(
+        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
+       SELECT CONCAT('k', a.i * 1000 + b.i) FROM n AS a JOIN n AS b WHERE CRC32(CONCAT('k', a.i * 1000 + b.i)) % 65536 = ${slot} LIMIT 1`,
+      )
+      const inbox = mysqlInbox(open(database))
+      const request = { ...ONCE, key: String(other) }
+      const handler = async (tx: unknown) => void (await insert(tx, 'other'))
+      await inbox.once(ONCE, async (tx) => {
+        await insert(tx, 'k')
+        expect(await inbox.once(request, handler)).toEqual({ status: 'in_flight' })
       })
+      expect(await inbox.once(request, handler)).toEqual(HANDLED)
+      expect(await effects()).toEqual(['k', 'other'])
     })
   })
 })

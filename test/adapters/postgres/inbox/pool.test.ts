@@ -1,10 +1,14 @@
+import { Kysely, PostgresDialect } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
-import { postgresInbox } from 'tix-webhooks/postgres'
+import { ddl, postgresInbox } from 'tix-webhooks/postgres'
 import { expect, onTestFinished, test } from 'vitest'
+import { atOnce } from '../../../support/at-once.js'
 import { orderCreated } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
+import { kyselyDriver, openPg, openPostgresJs } from '../../../support/postgres-clients.js'
 import { testDatabase } from '../../../support/postgres-database.js'
 import { endpoint } from '../../../support/postgres-endpoint.js'
+import { deferred } from '../../../support/promises.js'
 
 onPostgres('two tables of one name, in schemas of their own', () => {
   const databases = [testDatabase(), testDatabase()]
@@ -12,9 +16,7 @@ onPostgres('two tables of one name, in schemas of their own', () => {
   test('do not take the events of the other for ones in flight', async () => {
     const [first, second] = await Promise.all(
       databases.map(async (database) => {
-        const pool = new Pool({ connectionString: database.url, options: database.settings() })
-        onTestFinished(() => pool.end())
-        const inbox = postgresInbox(pool)
+        const inbox = postgresInbox(openPg(database))
         await inbox.migrate()
         return inbox
       }),
@@ -31,38 +33,31 @@ onPostgres('two tables of one name, in schemas of their own', () => {
 
 onPostgres('the connection of an inbox over pg', () => {
   const database = testDatabase('CREATE TABLE effects (id text)')
-  const options = () => ({ connectionString: database.url, options: database.settings(), max: 1 })
 
-  test.each(['release', 'end'] as const)(
-    'is not given away by a handler that calls ctx.tx.%s()',
-    async (method) => {
-      const pool = new Pool(options())
-      onTestFinished(() => pool.end())
-      const inbox = postgresInbox(pool)
-      await inbox.migrate()
-      let isReleasing = true
-      const { send, reports } = await endpoint({
-        inbox,
-        on: {
-          'order.created': async (event, { tx }) => {
-            await tx.query('INSERT INTO effects VALUES ($1)', [`${method} ${event.data.order.id}`])
-            if (isReleasing) await (tx as unknown as Record<'release' | 'end', () => unknown>)[method]()
-          },
+  test.each(['release', 'end'])('is not given away by a handler that calls ctx.tx.%s()', async (method) => {
+    const pool = openPg(database, { max: 1 })
+    const inbox = postgresInbox(pool)
+    await inbox.migrate()
+    let isReleasing = true
+    const { send, reports } = await endpoint({
+      inbox,
+      on: {
+        'order.created': async (event, { tx }) => {
+          await tx.query('INSERT INTO effects VALUES ($1)', [event.data.order.id])
+          if (isReleasing) await (tx as unknown as Record<string, () => unknown>)[method]?.()
         },
-      })
-      const order = orderCreated({ id: `once-${method}` })
-      expect((await send(order)).status).toBe(500)
-      expect(reports.at(-1)?.message).toMatch(
-        /^ctx\.tx is the connection of the inbox, which releases it itself/,
-      )
-      expect([pool.totalCount, pool.idleCount]).toEqual([1, 1])
-      isReleasing = false
-      expect((await send(order)).status).toBe(200)
-      expect(await database.column(`SELECT id FROM effects WHERE id LIKE '${method}%'`)).toEqual([
-        `${method} once-${method}`,
-      ])
-    },
-  )
+      },
+    })
+    const order = orderCreated({ id: `once-${method}` })
+    expect((await send(order)).status).toBe(500)
+    expect(reports.at(-1)?.message).toMatch(
+      /^ctx\.tx is the connection of the inbox, which releases it itself/,
+    )
+    expect([pool.totalCount, pool.idleCount]).toEqual([1, 1])
+    isReleasing = false
+    expect((await send(order)).status).toBe(200)
+    expect(await database.column(`SELECT id FROM effects WHERE id LIKE '%${method}'`)).toHaveLength(1)
+  })
 
   test('may come from a pool whose connect is wrapped by an async function', async () => {
     class LoggedPool extends Pool {
@@ -72,11 +67,131 @@ onPostgres('the connection of an inbox over pg', () => {
         return Reflect.apply(super.connect, this, args) as Promise<PoolClient>
       }
     }
-    const pool = new LoggedPool(options())
+    const options = { connectionString: database.url, options: database.settings(), max: 1 }
+    const pool = new LoggedPool(options)
     onTestFinished(() => pool.end())
     const inbox = postgresInbox(pool)
     await inbox.migrate()
     expect(await inbox.once({ key: 'wrapped', retainMs: 9e9 }, async () => {})).toEqual({ status: 'handled' })
     expect([pool.totalCount, pool.idleCount]).toEqual([1, 1])
+  })
+})
+
+const HANDLED = { status: 200, outcome: 'handled' }
+
+onPostgres('the runs of an inbox', () => {
+  const database = testDatabase(ddl)
+
+  const rows = [
+    { name: 'pg', max: 3, runs: 2 },
+    { name: 'postgres.js', max: 3, runs: 2 },
+    { name: 'postgres.js with one connection', max: 1, runs: 1 },
+    { name: 'pg with concurrency', max: 3, concurrency: 1, runs: 3 },
+  ]
+
+  test('leave a connection of the pool to the app, together with those of other receivers and inboxes on it', () =>
+    atOnce(rows, async ({ name, max, concurrency, runs }) => {
+      const options = { max, settings: { application_name: `${database.schema} ${name}` } }
+      const pool = name.startsWith('pg') ? openPg(database, options) : openPostgresJs(database, options)
+      const ask = () => ('unsafe' in pool ? pool.unsafe('SELECT 1') : pool.query('SELECT 1'))
+      const [gate, full, allAsked] = [deferred(), deferred(), deferred()]
+      let [started, asked] = [0, 0]
+      const shared = postgresInbox(pool as ReturnType<typeof openPg>)
+      const endpoints = await Promise.all(
+        [shared, shared, postgresInbox(pool as ReturnType<typeof openPg>)].map((inbox) =>
+          endpoint({
+            inbox,
+            concurrency,
+            // The last step before a place is taken.
+            key: (event) => {
+              asked += 1
+              if (asked === 6) allAsked.resolve()
+              return `${name} ${(event.data as { order: { id: string } }).order.id}`
+            },
+            on: {
+              'order.created': async () => {
+                started += 1
+                if (started === runs) full.resolve()
+                await gate.promise
+              },
+            },
+          }),
+        ),
+      )
+      const sent = [0, 1].flatMap((i) =>
+        endpoints.map(({ send }, receiver) => send(orderCreated({ id: `${receiver} ${i}` }))),
+      )
+      await Promise.all([full.promise, allAsked.promise])
+      if (runs < max) await ask()
+      const inTransactions = await database.column(
+        "SELECT count(*)::int FROM pg_stat_activity WHERE application_name = $1 AND state = 'idle in transaction'",
+        [options.settings.application_name],
+      )
+      expect([inTransactions, started]).toEqual([[runs], runs])
+      gate.resolve()
+      expect(await Promise.all(sent)).toEqual(sent.map(() => HANDLED))
+      expect(started).toBe(6)
+    }))
+})
+
+onPostgres('a driver over pg', () => {
+  const database = testDatabase('CREATE TABLE effects (id text)')
+
+  test('that tries a failed transaction again runs the handler once in a delivery', async () => {
+    const db = new Kysely<Record<never, never>>({ dialect: new PostgresDialect({ pool: openPg(database) }) })
+    const driver = kyselyDriver(db)
+    const inbox = postgresInbox({
+      ...driver,
+      transaction: (work) => driver.transaction(work).catch(() => driver.transaction(work)),
+    })
+    await inbox.migrate()
+    let runs = 0
+    const { send, reports } = await endpoint({
+      inbox,
+      on: {
+        'order.created': () => {
+          runs++
+          throw new Error('no seat')
+        },
+      },
+    })
+    expect((await send(orderCreated())).status).toBe(500)
+    expect([runs, reports.map(({ message }) => message)]).toEqual([1, ['no seat']])
+  })
+
+  // Prisma cannot read one. 2278 is its number in Postgres.
+  test('gets no column of the type void', async () => {
+    const types = new Set<number>()
+    const pool = openPg(database)
+    const inbox = postgresInbox<PoolClient>({
+      async transaction(work) {
+        const client = await pool.connect()
+        try {
+          await client.query('BEGIN')
+          const result = await work(client)
+          await client.query('COMMIT')
+          return result
+        } finally {
+          client.release()
+        }
+      },
+      async query(client, text, parameters) {
+        const { rows, fields } = await client.query(text, [...parameters])
+        for (const { dataTypeID } of fields) types.add(dataTypeID)
+        return rows
+      },
+    })
+    await inbox.migrate()
+    const { send } = await endpoint({
+      inbox,
+      on: {
+        'order.created': async (_event, { tx }) =>
+          void (await inbox.isNewest(tx, { subject: 'show', at: '2026-05-17T14:02:11Z' })),
+      },
+    })
+    expect(await send(orderCreated())).toEqual(HANDLED)
+    await inbox.purge()
+    expect(types.size).toBeGreaterThan(1)
+    expect(types).not.toContain(2278)
   })
 })

@@ -89,23 +89,21 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
     )
   })
 
-  describe.each(INBOX_CLIENTS)(
-    'that hangs up instead of answering BEGIN, to an inbox over $name',
-    (library) => {
-      test('costs no place in the pool', async () => {
-        const client = library.open(database, { port: proxy.port, max: MAX })
-        const { send } = await endpoint({
-          inbox: client.inbox(),
-          on: { 'order.created': (_, { tx }) => client.run(tx, 'SELECT 1') },
-        })
-        for (let time = 0; time <= MAX; time++) {
-          const order = orderCreated({ id: `order ${time}` })
-          const hungUp = proxy.cutAfterRequest((chunk) => /begin/i.test(chunk.toString('latin1')))
-          expect((await send(order)).status).toBe(503)
-          await hungUp
-          expect((await send(order)).status).toBe(200)
-        }
+  test.each(INBOX_CLIENTS)(
+    'that hangs up instead of answering BEGIN to $name costs no place in the pool',
+    async (library) => {
+      const client = library.open(database, { port: proxy.port, max: MAX })
+      const { send } = await endpoint({
+        inbox: client.inbox(),
+        on: { 'order.created': (_, { tx }) => client.run(tx, 'SELECT 1') },
       })
+      for (let time = 0; time <= MAX; time++) {
+        const order = orderCreated({ id: `order ${time}` })
+        const hungUp = proxy.cutAfterRequest((chunk) => /begin/i.test(chunk.toString('latin1')))
+        expect((await send(order)).status).toBe(503)
+        await hungUp
+        expect((await send(order)).status).toBe(200)
+      }
     },
   )
 

@@ -8,35 +8,63 @@ import { KILL_POINTS, type KillPoint } from '../../../support/sqlite-tasks.js'
 
 const { start } = useChildren()
 
-/** Points at which a kill comes too late to undo anything. */
-const COMMITTED: readonly KillPoint[] = ['after COMMIT', 'after ctx.tx.commit']
-const KILLS_EACH = 2
+/** The points of a delivery, with whether a kill there comes too late to undo its commit. */
+const POINTS: [end: 'succeeds' | 'fails', killAt: KillPoint, isCommitted: boolean][] = [
+  ...KILL_POINTS.map((point): (typeof POINTS)[number] => [
+    'succeeds',
+    point,
+    point === 'after COMMIT' || point === 'after ctx.tx.commit',
+  ]),
+  ['fails', 'in the handler', false],
+  ['fails', 'before COMMIT', false],
+  ['fails', 'after COMMIT', true],
+]
 
 onEachDriver('a process that is killed', ({ open, path, driver }) => {
-  test.each(KILL_POINTS)(
-    '%s leaves all or nothing, and the retry makes it exactly one effect',
-    async (killAt) => {
-      const isCommitted = COMMITTED.includes(killAt)
-      const app = await inboxOn(open(), (event, tx) => tx.commit(insert(event)))
-      const orders = Array.from({ length: KILLS_EACH }, (_, i) => orderCreated({ id: `ord_${i}` }))
-      const ids = orders.map(({ data }) => data.order.id)
-
-      const killed = orders.map((payload) =>
-        start({ task: 'deliver', driver, file: path(), payload, killAt }),
+  test.each(POINTS)(
+    'while a delivery %s, %s, leaves all or nothing, a failure until the event is handled, and none then',
+    async (end, killAt, isCommitted) => {
+      let isFixed = false
+      const app = await inboxOn(
+        open(),
+        (event, tx) => {
+          if (!isFixed) throw new Error('no ink')
+          tx.commit(insert(event))
+        },
+        { keepsFailures: true },
       )
-      expect(await Promise.all(killed.map(({ ended }) => ended))).toEqual(orders.map(() => 'SIGKILL'))
-      expect(app.effects()).toEqual(isCommitted ? ids : [])
-      expect(app.records()).toHaveLength(isCommitted ? KILLS_EACH : 0)
+      // One event that has failed before, and one that has not.
+      const [again, anew] = [orderCreated({ id: 'ord_again' }), orderCreated({ id: 'ord_new' })]
+      expect(await app.send(again)).toBe('500 failed')
+      const before = (await app.failures.list())[0]
 
-      for (const answer of [isCommitted ? '200 duplicate' : '200 handled', '200 duplicate']) {
-        for (const order of orders) expect(await app.send(order)).toBe(answer)
-        expect(app.effects()).toEqual(ids)
+      const children = [again, anew].map((payload) =>
+        start({ task: 'deliver', driver, file: path(), payload, killAt, failures: end }),
+      )
+      expect(await Promise.all(children.map(({ ended }) => ended))).toEqual(['SIGKILL', 'SIGKILL'])
+
+      const isHandled = end === 'succeeds' && isCommitted
+      const handled = isHandled ? ['ord_again', 'ord_new'] : []
+      expect(app.effects()).toEqual(handled)
+      expect(app.records()).toEqual(handled.map((id) => `inbox/order.created/${id}`))
+      const failures = await app.failures.list()
+      const kept = end === 'fails' && isCommitted ? { ord_again: 2, ord_new: 1 } : { ord_again: 1 }
+      expect(Object.fromEntries(failures.map(({ orderId, attempts }) => [orderId, attempts]))).toEqual(
+        isHandled ? {} : kept,
+      )
+      if (!isHandled && !isCommitted) expect(failures).toEqual([before])
+
+      isFixed = true
+      for (const answer of [isHandled ? '200 duplicate' : '200 handled', '200 duplicate']) {
+        for (const order of [again, anew]) expect(await app.send(order)).toBe(answer)
+        expect(app.effects()).toEqual(['ord_again', 'ord_new'])
       }
+      expect(await app.failures.list()).toEqual([])
     },
   )
 
   // Its cache holds ten pages, so the others are in the file before the commit: only a journal on the disk takes them back.
-  test.each(['MEMORY', 'OFF'])('in journal mode %s too, and the file is sound', async (mode) => {
+  test.each(['MEMORY', 'OFF'])('in journal mode %s leaves nothing, and a sound file', async (mode) => {
     const payload = orderCreated({ id: `ord_${'x'.repeat(500)}` })
     const setup = `PRAGMA journal_mode = ${mode}; PRAGMA cache_size = 10`
     const killed = start({

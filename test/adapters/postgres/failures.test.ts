@@ -2,12 +2,13 @@ import { CamelCasePlugin, Kysely, ParseJSONResultsPlugin, PostgresDialect } from
 import { Pool, types } from 'pg'
 import type { FailedDelivery } from 'tix-webhooks'
 import { ddl, postgresFailures } from 'tix-webhooks/postgres'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { failedDelivery } from '../../../support/failed-deliveries.js'
-import { onPostgres } from '../../../support/on-servers.js'
-import { kyselyDriver, openPg, openPostgresJs } from '../../../support/postgres-clients.js'
-import { type TestDatabase, testDatabase } from '../../../support/postgres-database.js'
-import { deferred } from '../../../support/promises.js'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { listing } from '../../../adapters/postgres/failures/statements.js'
+import { failedDelivery } from '../../support/failed-deliveries.js'
+import { onPostgres } from '../../support/on-servers.js'
+import { kyselyDriver, openPg, openPostgresJs } from '../../support/postgres-clients.js'
+import { type TestDatabase, testDatabase } from '../../support/postgres-database.js'
+import { deferred } from '../../support/promises.js'
 
 const HOSTILE = failedDelivery({
   kind: ' [1] ',
@@ -110,13 +111,22 @@ onPostgres('postgresFailures', () => {
     await expectKept(failures, HOSTILE)
   })
 
-  test('keep a text that Postgres cannot hold, with another character in place of what it cannot', async () => {
-    const failures = postgresFailures(openPg(database))
-    await failures.keep(failedDelivery({ kind: 'a\0b', message: 'half \ud83d of a pair', orderId: '\udc00' }))
-    const replaced = { kind: 'a\ufffdb', message: 'half \ufffd of a pair', orderId: '\ufffd' }
-    expect(await failures.list({ kind: 'a\0b', orderId: '\udc00' })).toMatchObject([replaced])
+  test('keep a date that Postgres cannot hold', async () => {
     const beyond = failedDelivery({ key: 'test/clock', failedAt: new Date(8.64e15) })
-    expect(await failures.keep(beyond)).toBe('failing')
+    expect(await postgresFailures(openPg(database)).keep(beyond)).toBe('failing')
+  })
+
+  test('are purged without waiting for one that is being kept', async () => {
+    const failures = postgresFailures(openPg(database))
+    for (const key of ['test/1', 'test/2'])
+      await failures.keep(failedDelivery({ key, failedAt: new Date(Date.now() - 31 * 86_400_000) }))
+    const other = await openPg(database).connect()
+    onTestFinished(async () => {
+      await other.query('ROLLBACK')
+      other.release()
+    })
+    await other.query("BEGIN; UPDATE tix_webhooks_failures SET attempts = 2 WHERE key = 'test/1'")
+    expect(await failures.purge()).toBe(1)
   })
 
   test('write the bytes again only if they have changed', async () => {
@@ -135,51 +145,45 @@ onPostgres('postgresFailures', () => {
     expect(await chunks()).not.toEqual(first)
   })
 
-  describe('that keep a flood', () => {
-    /** A pool whose connections wait for `go`. */
-    function openHeld(): { pool: Pool; go(): void; mostBusy(): number } {
-      const pool = openPg(database, { max: 8 })
-      let [busy, most] = [0, 0]
-      const gate = deferred<void>()
-      const query = pool.query.bind(pool) as (...query: unknown[]) => Promise<unknown>
-      Object.assign(pool, {
-        async query(...given: unknown[]) {
-          most = Math.max(most, ++busy)
-          await gate.promise
-          return query(...given).finally(() => busy--)
-        },
-      })
-      return {
-        pool,
-        go: () => gate.resolve(),
-        mostBusy: () => most,
-      }
-    }
-
-    test('use two connections', async () => {
-      const held = openHeld()
-      const failures = postgresFailures(held.pool)
-      const kept = Array.from({ length: 50 }, (_, i) => failures.keep(failedDelivery({ key: `test/${i}` })))
-      held.go()
-      expect(new Set(await Promise.all(kept))).toEqual(new Set(['failing']))
-      expect(held.mostBusy()).toBe(2)
+  test('keep a flood over two connections, and refuse what waits with more than 64 MiB', async () => {
+    const pool = openPg(database, { max: 8 })
+    const failures = postgresFailures(pool)
+    let [busy, most] = [0, 0]
+    const gate = deferred<void>()
+    const query = pool.query.bind(pool) as (...query: unknown[]) => Promise<unknown>
+    Object.assign(pool, {
+      async query(...given: unknown[]) {
+        most = Math.max(most, ++busy)
+        await gate.promise
+        return query(...given).finally(() => busy--)
+      },
     })
+    const rawBody = new Uint8Array(2 ** 20)
+    const settled = Array.from({ length: 66 }, (_, i) =>
+      failures.keep(failedDelivery({ key: `test/${i}`, rawBody })).catch(String),
+    )
+    const refused = /Failures of 64 MiB wait to be kept, so this one was not sent/
+    for (const late of settled.slice(64)) expect(await late).toMatch(refused)
+    gate.resolve()
+    expect(new Set(await Promise.all(settled.slice(0, 64)))).toEqual(new Set(['failing']))
+    expect(most).toBe(2)
+  })
+})
 
-    test('refuse what waits with more than 64 MiB', async () => {
-      const held = openHeld()
-      const failures = postgresFailures(held.pool)
-      const rawBody = new Uint8Array(2 ** 20)
-      const settled = Array.from({ length: 66 }, (_, i) =>
-        failures.keep(failedDelivery({ key: `test/${i}`, rawBody })).then(
-          () => 'kept',
-          (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
-        ),
-      )
-      const refused = /^store_unavailable: Failures of 64 MiB wait to be kept, so this one was not sent/
-      expect(await settled[64]).toMatch(refused)
-      expect(await settled[65]).toMatch(refused)
-      held.go()
-      await Promise.all(settled)
-    })
+onPostgres('a table of failures without statistics, as after a bulk load', () => {
+  const database = testDatabase(ddl)
+
+  test.each(['orderId', 'eventId'] as const)('finds those of an id by its index: %s', async (name) => {
+    await database.query(`
+      ALTER TABLE tix_webhooks_failures SET (autovacuum_enabled = off);
+      TRUNCATE tix_webhooks_failures;
+      INSERT INTO tix_webhooks_failures
+      SELECT 'test/' || n, 'test', null, 'k', 'id' || n, 'id' || n, now(), 0, 'c', 'c', 'm', 'failing', now(),
+        now() - n * interval '1 s', 1, 0, null, ''
+      FROM generate_series(1, 50000) AS n`)
+    const statement = listing('tix_webhooks_failures', 'newest', { filter: [name] })
+    const plan = await database.query(`EXPLAIN ${statement}`, [JSON.stringify({ [name]: 'id7' }), 1])
+    const index = name === 'orderId' ? 'order_id' : 'event_id'
+    expect(JSON.stringify(plan)).toContain(`tix_webhooks_failures_${index}`)
   })
 })

@@ -1,0 +1,331 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql'
+import { sql as drizzleSql } from 'drizzle-orm'
+import { drizzle, type MySql2Database } from 'drizzle-orm/mysql2'
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
+import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js'
+import type { Knex } from 'knex'
+import { CompiledQuery, type Kysely, type Transaction as KyselyTransaction } from 'kysely'
+import type { Model } from 'objection'
+import type { ITask } from 'pg-promise'
+import type { TransactionSql } from 'postgres'
+import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
+import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik'
+import { mysqlInbox } from 'tix-webhooks/mysql'
+import type { PostgresInbox } from 'tix-webhooks/postgres'
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
+import { snippetsFolder } from './compile.js'
+import { createMariadb, createMysql2 } from './mysql-clients.js'
+import { readPage } from './pages.js'
+
+/** The declarations of a library's file in examples/libraries, or the same without a file. */
+export interface OpenLibrary {
+  /** That of MySQL has the same methods. */
+  readonly inbox: PostgresInbox<never>
+  POST?(request: Request): Promise<Response>
+}
+
+/** A library of docs/libraries.md, as a handler uses it. */
+export interface Library<Tx = never, Names = never> {
+  /** Its name, by which its file is named. */
+  readonly name: string
+  /** Opens it with a single connection, which each delivery gets after the other. Default: by its file. */
+  open?(url: string): Names
+  close(names: Names): Promise<unknown>
+  /** Runs a statement in the transaction. */
+  run(tx: Tx, statement: string, names: Names): Promise<unknown>
+  /** A write that is made of the transaction now, and sent later: a builder of a query, a repository. */
+  prepare?(tx: Tx, id: string, names: Names): () => Promise<unknown>
+  /**
+   * The ways to run `work` in a transaction within the transaction. In those of `unseen` the inner one is not made by a function of the
+   * outer one that calls the work.
+   */
+  readonly nested: Readonly<Record<string, Nested<Tx, Names>>>
+  readonly unseen?: readonly string[]
+  /** Begins a transaction within the transaction by hand, and leaves it open. */
+  leaveOpen?(tx: Tx, names: Names): Promise<unknown>
+  /** What is in no transaction of the inbox, and runs statements as `ctx.tx` does. */
+  outside?(names: Names): unknown
+  /** What becomes of a statement of MySQL after a deadlock that the handler caught. */
+  readonly afterDeadlock?: 'rolled back' | 'committed' | 'refused'
+}
+
+type Nested<Tx, Names> = (tx: Tx, work: (inner: Tx) => Promise<unknown>, names: Names) => Promise<unknown>
+
+function library<Tx, Names = object>(row: Library<Tx, Names>): Library {
+  return row as unknown as Library
+}
+
+async function byHand(
+  work: () => Promise<unknown>,
+  commit: () => Promise<unknown>,
+  rollBack: () => Promise<unknown>,
+) {
+  try {
+    await work()
+  } catch (error) {
+    await rollBack()
+    throw error
+  }
+  await commit()
+}
+
+/** For a library whose transactions within a transaction are statements alone. */
+function bySavepoint<Tx>(run: (tx: Tx, statement: string) => Promise<unknown>): {
+  run(tx: Tx, statement: string): Promise<unknown>
+  nested: { statements(tx: Tx, work: (inner: Tx) => Promise<unknown>): Promise<void> }
+  leaveOpen(tx: Tx): Promise<unknown>
+} {
+  return {
+    run,
+    nested: {
+      async statements(tx, work) {
+        await run(tx, 'SAVEPOINT mine')
+        await byHand(
+          () => work(tx),
+          () => run(tx, 'RELEASE SAVEPOINT mine'),
+          () => run(tx, 'ROLLBACK TO SAVEPOINT mine'),
+        )
+      },
+    },
+    leaveOpen: (tx) => run(tx, 'SAVEPOINT mine'),
+  }
+}
+
+interface Queries {
+  query(statement: string): Promise<unknown>
+}
+
+interface Pools {
+  readonly pool: { end(): Promise<unknown> }
+}
+
+const byQuery = {
+  ...bySavepoint((connection: Queries, statement) => connection.query(statement)),
+  close: ({ pool }: Pools) => pool.end(),
+  outside: ({ pool }: Pools) => pool,
+  afterDeadlock: 'rolled back' as const,
+}
+
+const byKnex = {
+  close: ({ knex }: { readonly knex: Knex }) => knex.destroy(),
+  run: async (trx: Knex.Transaction, statement: string) => trx.raw(statement),
+  leaveOpen: (trx: Knex.Transaction) => trx.transaction(),
+  outside: ({ knex }: { readonly knex: Knex }) => knex,
+  afterDeadlock: 'committed' as const,
+}
+
+/** Those for both databases. */
+const SHARED: readonly Library[] = [
+  library<KyselyTransaction<{ orders: { id: string } }>, { db: Kysely<never> }>({
+    name: 'Kysely',
+    close: ({ db }) => db.destroy(),
+    ...bySavepoint((tx, statement) => tx.executeQuery(CompiledQuery.raw(statement))),
+    prepare(tx, id) {
+      const late = tx.insertInto('orders').values({ id })
+      return () => late.execute()
+    },
+    outside: ({ db }) => db,
+    afterDeadlock: 'committed',
+  }),
+  library<Knex.Transaction, { knex: Knex }>({
+    name: 'Knex',
+    ...byKnex,
+    prepare(trx, id) {
+      const late = trx('orders').insert({ id })
+      return async () => late
+    },
+    nested: {
+      transaction: (trx, work) => trx.transaction(work),
+      'transaction by hand': async (trx, work) => {
+        const inner = await trx.transaction()
+        await byHand(
+          () => work(inner),
+          async () => inner.commit(),
+          async () => inner.rollback(),
+        )
+      },
+    },
+    unseen: ['transaction by hand'],
+  }),
+  library<Knex.Transaction, { knex: Knex; Order: typeof Model }>({
+    name: 'Objection',
+    ...byKnex,
+    prepare(trx, id, { Order }) {
+      const late = Order.query(trx).insert({ id } as never)
+      return async () => late
+    },
+    nested: {
+      'Model.transaction': (trx, work, { Order }) =>
+        Order.transaction(trx, (inner) => work(inner as Knex.Transaction)),
+    },
+  }),
+  library<EntityManager, { dataSource: DataSource }>({
+    name: 'TypeORM',
+    close: ({ dataSource }) => dataSource.destroy(),
+    run: (manager, statement) => manager.query(statement),
+    prepare(manager, id) {
+      const orders = manager.getRepository('Order')
+      return () => orders.insert({ id })
+    },
+    nested: {
+      transaction: (manager, work) => manager.transaction(work),
+      'a query runner': async (manager, work) => {
+        const runner = manager.queryRunner as QueryRunner
+        await runner.startTransaction()
+        await byHand(
+          () => work(manager),
+          () => runner.commitTransaction(),
+          () => runner.rollbackTransaction(),
+        )
+      },
+    },
+    leaveOpen: async (manager) => manager.queryRunner?.startTransaction(),
+    outside: ({ dataSource }) => dataSource.manager,
+    afterDeadlock: 'committed',
+  }),
+  library<SequelizeTransaction, { sequelize: Sequelize }>({
+    name: 'Sequelize',
+    close: ({ sequelize }) => sequelize.close(),
+    run: (transaction, statement, { sequelize }) => sequelize.query(statement, { transaction }),
+    nested: {
+      transaction: (transaction, work, { sequelize }) => sequelize.transaction({ transaction }, work),
+      'transaction by hand': async (transaction, work, { sequelize }) => {
+        const inner = await sequelize.transaction({ transaction })
+        await byHand(
+          () => work(inner),
+          () => inner.commit(),
+          () => inner.rollback(),
+        )
+      },
+    },
+    unseen: ['transaction', 'transaction by hand'],
+    leaveOpen: (transaction, { sequelize }) => sequelize.transaction({ transaction }),
+    outside: ({ sequelize }) => sequelize,
+    afterDeadlock: 'refused',
+  }),
+]
+
+export const POSTGRES_LIBRARIES: readonly Library[] = [
+  ...SHARED,
+  library<NodePgDatabase, Pools & { orders: never }>({
+    name: 'Drizzle',
+    close: ({ pool }) => pool.end(),
+    ...bySavepoint((tx, statement) => tx.execute(statement)),
+    prepare(tx, id, { orders }) {
+      const late = tx.insert(orders).values({ id } as never)
+      return async () => late
+    },
+  }),
+  library<
+    TransactionSql,
+    {
+      sql: { end(): Promise<void> }
+      orders: never
+      drizzleOf(tx: TransactionSql): PostgresJsDatabase
+    }
+  >({
+    name: 'Drizzle on postgres.js',
+    close: ({ sql }) => sql.end(),
+    run: async (tx, statement, { drizzleOf }) => drizzleOf(tx).execute(statement),
+    prepare(tx, id, { drizzleOf, orders }) {
+      const late = drizzleOf(tx)
+        .insert(orders)
+        .values({ id } as never)
+      return async () => late
+    },
+    nested: { savepoint: (tx, work) => tx.savepoint((inner) => work(inner)) },
+  }),
+  library<SqlEntityManager, { orm: { close(): Promise<void>; em: SqlEntityManager } }>({
+    name: 'MikroORM',
+    close: ({ orm }) => orm.close(),
+    run: (em, statement) => em.execute(statement),
+    prepare(em, id) {
+      const orders = em.getRepository<object>('Order')
+      return () => orders.insert({ id })
+    },
+    nested: {
+      transactional: (em, work) => em.transactional((inner) => work(inner as SqlEntityManager)),
+      // In the context of the handler, the global manager is in its transaction too.
+      'the global manager': (_, work, { orm }) =>
+        orm.em.transactional((inner) => work(inner as SqlEntityManager)),
+    },
+  }),
+  library<ITask<object>, { db: { $pool: { end(): Promise<void> } } }>({
+    name: 'pg-promise',
+    close: ({ db }) => db.$pool.end(),
+    run: (t, statement) => t.none(statement),
+    nested: { tx: (t, work) => t.tx(work), task: (t, work) => t.task((inner) => inner.txIf(work)) },
+  }),
+  library<DatabaseTransactionConnection, { pool: DatabasePool }>({
+    name: 'Slonik',
+    close: ({ pool }) => pool.end(),
+    run: (tx, statement) => tx.query({ ...sql.unsafe``, sql: statement }),
+    nested: { transaction: (tx, work) => tx.transaction(work) },
+  }),
+]
+
+export const MYSQL_LIBRARIES: readonly Library[] = [
+  ...SHARED,
+  library<Queries, Pools>({
+    name: 'mysql2',
+    open(url) {
+      const pool = createMysql2(url, { connectionLimit: 1 })
+      return { pool, inbox: mysqlInbox(pool) }
+    },
+    ...byQuery,
+  }),
+  library<Queries, Pools>({
+    name: 'mariadb',
+    open(url) {
+      const pool = createMariadb(url, { connectionLimit: 1 })
+      return { pool, inbox: mysqlInbox(pool) }
+    },
+    ...byQuery,
+  }),
+  library<MySql2Database, Pools & { orders: never }>({
+    name: 'Drizzle',
+    ...byQuery,
+    ...bySavepoint((tx, statement) => tx.execute(statement)),
+    prepare(tx, id, { orders }) {
+      const late = tx.insert(orders).values({ id } as never)
+      return async () => late
+    },
+    outside: ({ pool }) => drizzle({ client: pool as never }),
+  }),
+  library<MySql2Database, Pools>({
+    name: 'Drizzle by two methods',
+    open(url) {
+      const pool = createMysql2(url, { connectionLimit: 1 })
+      const db = drizzle({ client: pool })
+      const inbox = mysqlInbox<MySql2Database>({
+        transaction: (work) => db.transaction(work),
+        query: (tx, statement) => tx.execute(drizzleSql.raw(statement)),
+      })
+      return { pool, inbox }
+    },
+    ...byQuery,
+    run: (tx, statement) => tx.execute(statement),
+    nested: { transaction: (tx, work) => tx.transaction(work) },
+    leaveOpen: (tx) => tx.execute('SAVEPOINT mine'),
+    outside: ({ pool }) => drizzle({ client: pool as never }),
+    afterDeadlock: 'committed',
+  }),
+]
+
+/** Opens a library by its own lines, or by its file of examples/libraries: unchanged but for its pool, of a single connection. */
+export async function openLibrary(
+  database: 'postgres' | 'mysql',
+  { name, open }: Library,
+): Promise<OpenLibrary> {
+  if (open !== undefined) return open(String(process.env.DATABASE_URL))
+  const slug = name.toLowerCase().replaceAll(/\W+/g, '-')
+  const code = readPage(`examples/libraries/${database}-${slug}.ts`)
+    .replaceAll(/^(const|class) /gm, 'export $1 ')
+    .replace(/\b(max|poolSize|maximumPoolSize|connectionLimit): 20\b/, '$1: 1')
+  const { write, remove } = snippetsFolder()
+  try {
+    return await import(/* @vite-ignore */ write('library', code))
+  } finally {
+    remove()
+  }
+}
