@@ -77,14 +77,14 @@ onOwnMysql('a server of its own', () => {
     return { url: url.href }
   }
 
-  describe.each(POOLS)('over $name', ({ open }) => {
+  describe.each(POOLS)('over $name', ({ name, open }) => {
     test('the check and each call reject on a server that is read-only, or for a wrong password', async () => {
       await setGlobal('read_only', 1)
       for (const [url, message] of [
         [urlAs('app', 'hunter2'), /^This server is read-only, such as a replica/],
         [urlAs('app', 'other'), /^The server refused the user or the password of the connection/],
       ] as const) {
-        const pool = open(url)
+        const pool = open(url, name === 'mariadb' ? { more: { acquireTimeout: 150 } } : {})
         const [store, inbox, failures] = [mysqlStore(pool), mysqlInbox(pool), mysqlFailures(pool)]
         for (const call of [
           ...[store, inbox, failures].map((one) => () => one.check()),

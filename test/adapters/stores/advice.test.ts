@@ -133,7 +133,7 @@ describe.each([
   test.each(rows)('is: %s', (message, ...errors) => {
     for (const error of errors) {
       const advice = table.unavailable(error)
-      expect(advice.message).toMatch(message)
+      expect(advice.message).toMatch(message as RegExp)
       expect(advice.message).not.toMatch(/hunter2|what it says/)
       expect([advice.code, advice.cause]).toEqual(['store_unavailable', error])
       expect(table.unavailable(advice)).toBe(advice)
@@ -158,7 +158,7 @@ const AT_COMMIT: readonly Row[] = [
 ]
 
 test.each(AT_COMMIT)('the advice on an error of Postgres at COMMIT is: %s', (message, ...errors) => {
-  for (const error of errors) expect(postgres.notCommitted(error).message).toMatch(message)
+  for (const error of errors) expect(postgres.notCommitted(error).message).toMatch(message as RegExp)
 })
 
 test('a conflict of MySQL is known, also if it was wrapped', () => {
