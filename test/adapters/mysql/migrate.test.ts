@@ -10,13 +10,12 @@ const SLOTS = 65_536
 
 /** The three, with the tables that `migrate` makes. */
 const ROWS = [
-  { name: 'the store', make: (pool: AnyPool) => mysqlStore(pool), tables: ['tix_webhooks'] },
+  { make: (pool: AnyPool) => mysqlStore(pool), tables: ['tix_webhooks'] },
   {
-    name: 'the inbox',
     make: (pool: AnyPool) => mysqlInbox(pool),
     tables: ['tix_webhooks_inbox', 'tix_webhooks_inbox_locks', 'tix_webhooks_inbox_newest'],
   },
-  { name: 'the failures', make: (pool: AnyPool) => mysqlFailures(pool), tables: ['tix_webhooks_failures'] },
+  { make: (pool: AnyPool) => mysqlFailures(pool), tables: ['tix_webhooks_failures'] },
 ]
 
 const statementsOf = (sql: string): string[] =>
@@ -57,17 +56,12 @@ onMysql('migrate', () => {
     },
   )
 
-  test.each(ROWS)('of $name refuses a table without its key, or of another kind', async (row) => {
-    const [table] = row.tables
-    const { ddl, migrate } = row.make(MYSQL2.open(database))
-    for (const [change, column] of [
-      ['DROP PRIMARY KEY', 'key'],
-      ['MODIFY `key` VARCHAR(200) NOT NULL', 'key'],
-    ]) {
+  test('refuses a table whose key is of another kind', async () => {
+    for (const { make, tables } of ROWS) {
+      const { ddl, migrate } = make(MYSQL2.open(database))
       await createTables(ddl)
-      await database.query(`ALTER TABLE ${table} ${change}`)
-      await expect(migrate()).rejects.toThrow(`missing or of another kind: ${column}. `)
-      await database.query(`DROP TABLE ${table}`)
+      await database.query(`ALTER TABLE ${tables[0]} MODIFY \`key\` VARCHAR(200) NOT NULL`)
+      await expect(migrate()).rejects.toThrow('missing or of another kind: key. ')
     }
   })
 

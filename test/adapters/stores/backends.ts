@@ -29,7 +29,7 @@ export interface Three {
   close(): Promise<unknown>
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   /** Of the store; those of the other two end with `_i` and `_f`. */
   readonly table?: string
   readonly purgeEverySeconds?: number
@@ -39,7 +39,7 @@ export interface OpenOptions {
   readonly port?: number
 }
 
-export interface Database {
+interface Database {
   /** On a client of its own, which is closed when the test ends. */
   open(options?: OpenOptions): Three
   query(sql: string): Promise<unknown>
