@@ -55,7 +55,7 @@ onOwnMysql('a server of its own', () => {
       "CREATE USER app IDENTIFIED BY 'hunter2'",
       'GRANT SELECT, INSERT, UPDATE, DELETE ON app.* TO app',
     )
-  })
+  }, 60_000)
   afterAll(() => server.stop())
   beforeEach(async () => {
     const tables = ['effects', 'tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_failures']
