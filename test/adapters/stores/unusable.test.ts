@@ -87,7 +87,8 @@ for (const { name, server, describe, prepare } of BACKENDS) {
 
     test('because the pool was closed, says so', async () => {
       const three = database.open()
-      for (const check of checksOf(three)) await check()
+      // Statements that were prepared before are refused, too.
+      for (const call of [...writesOf(three, () => {}), ...readsOf(three), ...checksOf(three)]) await call()
       await three.close()
       const closed = /^The (pool|database) is closed: drain the receiver/
       await expectEach([...writesOf(three, handler), ...readsOf(three), ...checksOf(three)], closed)
