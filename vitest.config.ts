@@ -17,7 +17,7 @@ const allTests = ['test', 'sandbox/test'].flatMap((folder) =>
  */
 const FAKING = allTests.filter((file) => {
   const code = readFileSync(here(file), 'utf8')
-  return /FakeTimers|virtual-time/.test(code) && !/on-servers/.test(code)
+  return /FakeTimers|virtual-time/.test(code) && !/on-servers|backends/.test(code)
 })
 
 /** Files that `npm run test:unit` leaves out, so that it need not even load them. */

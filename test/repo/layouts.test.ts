@@ -12,7 +12,7 @@ import { openDatabase, valuesOf } from '../support/sqlite-open.js'
 /*
  * The stored layouts, as docs/stability.md promises them: the versions of one major version run side by side on one store. A snapshot here
  * changes only in a major version, but for a table of a new feature. The strings in Redis are in
- * test/adapters/redis/store/record.test.ts, the default keys in test/src/receiver/key.test.ts.
+ * test/adapters/redis/store.test.ts, the default keys in test/src/receiver/key.test.ts.
  */
 
 test('the key of a record', async () => {

@@ -6,7 +6,7 @@ import { notRefusedKeys } from '../support/invalid-inputs.js'
 import { OUR_STORES } from '../support/our-stores.js'
 import { ROOT } from '../support/root.js'
 
-/** They run inside workerd: test/adapters/d1 and durable-object. */
+/** They run inside workerd: test/adapters/stores/edge.test.ts. */
 const AT_THE_EDGE = ['d1', 'durable-object']
 
 test('every store of ours is tested here, or at the edge', async () => {

@@ -1,65 +1,56 @@
 import { execFile } from 'node:child_process'
-import { access, constants } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { makeFolder, removeFolder, startProcess, startServer, type TestServer } from './server-process.js'
 
-export interface MysqlServerOptions {
-  /** Default: a free one. */
-  readonly port?: number
-  /** Server settings, such as `max_connections`. */
+const run = promisify(execFile)
+
+export type MysqlServer = TestServer
+
+/** Debian installs servers in `sbin`, which is not on the `PATH` of a user. */
+const ENV = { ...process.env, PATH: `${process.env.PATH}:/usr/local/sbin:/usr/sbin` }
+
+/**
+ * Starts a MariaDB on a loopback port, with the user `root`, no password, and no database of a user.
+ *
+ * @param options.settings of the server, such as `max_connections`
+ */
+export async function startMysql({
+  settings = {},
+}: {
   readonly settings?: Readonly<Record<string, string | number>>
-}
-
-export interface MysqlServer extends TestServer {
-  /** Ends it and keeps its data. Default `SIGKILL`: a crash, with recovery at the next start. */
-  kill(signal?: NodeJS.Signals): Promise<void>
-  /** Ends it, if it is still running, and restarts it on the same port with the same data. Default `SIGTERM`. */
-  restart(signal?: NodeJS.Signals): Promise<void>
-}
-
-/** Starts a MariaDB on a loopback port, with the user `root`, no password, and no database of a user. */
-export async function startMysql({ port, settings = {} }: MysqlServerOptions = {}): Promise<MysqlServer> {
-  const { install, server: file } = await findMysql()
+} = {}): Promise<MysqlServer> {
+  await findMysql()
   const folder = await makeFolder()
-  const data = join(folder, 'data')
+  const data = `${folder}/data`
   // What it writes for a statement would outlive a crash.
-  const options = { cwd: folder, env: { ...process.env, TMPDIR: folder } }
-  const base = ['--no-defaults', `--datadir=${data}`, ...asUser(), ...flags(SMALL)]
-  try {
-    await promisify(execFile)(install, [...base, ...NEW_DATA], options)
-  } catch (error) {
+  const options = { cwd: folder, env: { ...ENV, TMPDIR: folder } }
+  // It runs as root only if it is told to.
+  const asUser = process.getuid?.() === 0 ? ['--user=root'] : []
+  const base = ['--no-defaults', `--datadir=${data}`, ...asUser, ...flags(SMALL)]
+  await run('mariadb-install-db', [...base, ...NEW_DATA], options).catch(async (error: unknown) => {
     await removeFolder(folder)
     throw error
-  }
-  const server = await startServer({
+  })
+  return startServer({
     folder,
-    port,
     abort: 'SIGKILL',
-    url: (chosen) => `mysql://root@127.0.0.1:${chosen}/`,
-    launch: (chosen) =>
+    url: (port) => `mysql://root@127.0.0.1:${port}/`,
+    launch: (port) =>
       startProcess({
-        file,
-        args: [...base, ...flags({ ...SETTINGS, port: chosen, ...settings })],
+        file: 'mariadbd',
+        args: [...base, ...flags({ ...SETTINGS, port, ...settings })],
         options,
         ready: /ready for connections/,
         abort: 'SIGKILL',
       }),
   })
-  return {
-    ...server,
-    kill: (signal = 'SIGKILL') => server.kill(signal),
-    restart: (signal = 'SIGTERM') => server.restart(signal),
-  }
 }
 
 /** Rejects with advice if `startMysql` has no programs to start. */
-export async function findMysql(): Promise<{ install: string; server: string }> {
-  const [install, server] = await Promise.all([locate('mariadb-install-db'), locate('mariadbd')])
-  if (install === undefined || server === undefined) {
-    throw new Error('mariadbd is not installed (apt-get install mariadb-server, or set MYSQL_URL)')
-  }
-  return { install, server }
+export async function findMysql(): Promise<void> {
+  await run('mariadbd', ['--version'], { env: ENV }).catch((cause: unknown) => {
+    throw new Error('mariadbd is not installed (apt-get install mariadb-server, or set MYSQL_URL)', { cause })
+  })
 }
 
 /** Files that are written and flushed at each start are a third of their default size. */
@@ -80,20 +71,3 @@ const SETTINGS = {
 
 const flags = (settings: Readonly<Record<string, string | number>>): string[] =>
   Object.entries(settings).map(([name, value]) => `--${name}=${value}`)
-
-/** It runs as root only if it is told to. */
-const asUser = (): string[] => (process.getuid?.() === 0 ? ['--user=root'] : [])
-
-/** Debian installs servers in `sbin`, which is not on the `PATH` of a user. */
-async function locate(program: string): Promise<string | undefined> {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
-  for (const folder of [...folders, ...folders.map((one) => join(one, '..', 'sbin'))]) {
-    const file = join(folder, program)
-    const isThere = await access(file, constants.X_OK).then(
-      () => true,
-      () => false,
-    )
-    if (isThere) return file
-  }
-  return undefined
-}

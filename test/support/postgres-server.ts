@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -9,28 +9,24 @@ import { makeFolder, removeFolder, startProcess, startServer, type TestServer } 
 
 const run = promisify(execFile)
 
-export interface PostgresServerOptions {
-  /** Default: a free one. */
-  readonly port?: number
-  /** Server settings, such as `max_connections`. */
-  readonly settings?: Readonly<Record<string, string | number>>
-}
-
-/** The way Postgres shuts down: `fast` rolls back and flushes; `immediate` is a crash, with recovery at the next start. */
-type ShutdownMode = 'fast' | 'immediate'
-
-export interface PostgresServer extends Omit<TestServer, 'restart'> {
-  /** Ends it and keeps its data: `SIGINT` is a fast shutdown, `SIGQUIT`, the default, an immediate one. */
-  kill(signal?: NodeJS.Signals): Promise<void>
-  /** Ends it, if it is still running, and restarts it on the same port with the same data. Default `fast`. */
-  restart(mode?: ShutdownMode): Promise<void>
-}
-
+/** The ways Postgres shuts down: `fast` rolls back and flushes; `immediate` is a crash, with recovery at the next start. */
 const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const
 
-/** Starts a Postgres on a loopback port, with the database and the user `postgres` and no password. */
-export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
-  const folder = await makeFolder(isRoot() ? openFolder() : tmpdir())
+export interface PostgresServer extends Omit<TestServer, 'restart'> {
+  /** Ends it, if it is still running, and restarts it on the same port with the same data. Default `fast`. */
+  restart(mode?: keyof typeof SIGNALS): Promise<void>
+}
+
+/**
+ * Starts a Postgres on a loopback port, with the database and the user `postgres` and no password.
+ *
+ * @param options.settings of the server, such as `max_connections`
+ */
+export async function startPostgres(
+  options: { readonly settings?: Readonly<Record<string, string | number>> } = {},
+): Promise<PostgresServer> {
+  // Root's own folder may be closed to other users.
+  const folder = await makeFolder(isRoot() ? '/tmp' : tmpdir())
   const data = join(folder, 'data')
   const spawning = await prepare(folder, data).catch(async (error: unknown) => {
     await removeFolder(folder)
@@ -45,7 +41,6 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const server = await startServer({
     folder,
-    port: options.port,
     abort: 'SIGQUIT',
     url: (port) => `postgres://postgres@127.0.0.1:${port}/postgres`,
     launch: (port) =>
@@ -59,7 +54,6 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   })
   return {
     ...server,
-    kill: (signal = 'SIGQUIT') => server.kill(signal),
     restart: (mode = 'fast') => server.restart(SIGNALS[mode]),
   }
 }
@@ -118,11 +112,4 @@ async function nobody(flag: '-u' | '-g'): Promise<number> {
     ({ stdout }) => Number(stdout),
     () => 65_534,
   )
-}
-
-/** A parent for temporary folders that every user can reach: root's own may be closed to others. */
-function openFolder(): string {
-  const isOpen = (folder: string): boolean =>
-    (statSync(folder).mode & 0o001) !== 0 && (folder === dirname(folder) || isOpen(dirname(folder)))
-  return isOpen(resolve(tmpdir())) ? tmpdir() : '/tmp'
 }

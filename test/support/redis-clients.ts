@@ -17,7 +17,7 @@ export interface RedisLibrary {
 }
 
 const ioredisLibrary: RedisLibrary = { name: 'ioredis', connect: connectIoredis }
-export const nodeRedisLibrary: RedisLibrary = { name: 'node-redis', connect: connectNodeRedis }
+const nodeRedisLibrary: RedisLibrary = { name: 'node-redis', connect: connectNodeRedis }
 export const LIBRARIES: readonly RedisLibrary[] = [ioredisLibrary, nodeRedisLibrary]
 
 /** A connected ioredis client that is closed when the test ends. */

@@ -80,10 +80,10 @@ export async function startProcess(command: ServerCommand): Promise<ServerProces
 export interface TestServer {
   readonly url: string
   readonly port: number
-  /** Ends it and keeps its data. */
-  kill(signal: NodeJS.Signals): Promise<void>
-  /** Ends it, if it is still running, and restarts it on the same port with the same data. */
-  restart(signal: NodeJS.Signals): Promise<void>
+  /** Ends it and keeps its data. Default: as in a crash. */
+  kill(signal?: NodeJS.Signals): Promise<void>
+  /** Ends it, if it is still running, and restarts it on the same port with the same data. Default `SIGTERM`. */
+  restart(signal?: NodeJS.Signals): Promise<void>
   /** Ends it and removes its data. */
   stop(): Promise<void>
 }
@@ -108,8 +108,8 @@ export async function startServer({ folder, abort, launch, url, ...plan }: Serve
   return {
     port,
     url: url(port),
-    kill: (signal) => running.end(signal),
-    async restart(signal) {
+    kill: (signal = abort) => running.end(signal),
+    async restart(signal = 'SIGTERM') {
       await running.end(signal)
       running = await launch(port)
     },

@@ -62,30 +62,23 @@ const prefixOf = (run: string): string => `tix-webhooks-test:${run}:`
 export default async function setup(project: Pick<TestProject, 'provide'>): Promise<() => Promise<void>> {
   const run = randomBytes(6).toString('hex')
   const names = Object.keys(SERVERS) as ServerName[]
-  const obtained = await Promise.all(names.map((name) => obtain(SERVERS[name], run)))
-
+  const settled = await Promise.allSettled(names.map((name) => obtain(SERVERS[name], run)))
+  const obtained = settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
   const close = async (): Promise<void> => {
     await Promise.all(obtained.map(({ opened }) => opened?.close()))
   }
-  const faults = obtained.flatMap(({ fault }) => fault ?? [])
+  const faults = settled.flatMap((one) => (one.status === 'rejected' ? (one.reason as Error) : []))
   if (faults.length > 0) {
     await close()
     throw new AggregateError(faults, faults.map(({ message }) => message).join('\n'))
   }
 
-  const each = <Value>(pick: (one: Obtained) => Value) =>
-    Object.fromEntries(names.map((name, index) => [name, pick(obtained[index] as Obtained)])) as Record<
-      ServerName,
-      Value
-    >
-  project.provide(
-    'urls',
-    each(({ opened }) => opened?.url ?? null),
-  )
-  project.provide(
-    'startable',
-    each(({ skipped }) => !skipped),
-  )
+  const each = <Value>(pick: (one: Obtained | undefined) => Value) =>
+    Object.fromEntries(names.map((name, index) => [name, pick(obtained[index])])) as Record<ServerName, Value>
+  const urls = each((one) => one?.opened?.url ?? null)
+  project.provide('urls', urls)
+  const startable = each((one) => one?.skipped === undefined)
+  project.provide('startable', startable)
   project.provide('redisPrefix', prefixOf(run))
 
   return async () => {
@@ -96,40 +89,39 @@ export default async function setup(project: Pick<TestProject, 'provide'>): Prom
 }
 
 interface Obtained {
-  readonly opened?: Opened | undefined
+  readonly opened?: Opened
   /** The tests that cannot run, and why. */
   readonly skipped?: string
-  /** The reason why the whole run must fail. */
-  readonly fault?: Error
 }
 
+/** Rejects if the whole run must fail. */
 async function obtain({ title, variable, find, start, open }: Server, run: string): Promise<Obtained> {
   const given = process.env[variable]
-  let opened: Opened | undefined
   if (given) {
-    try {
-      opened = await open(given, run)
-    } catch (error) {
-      return { fault: new Error(`The given ${title} cannot be used: ${messageOf(error)}`, { cause: error }) }
-    }
+    const opened = await open(given, run).catch((cause: unknown) => {
+      throw new Error(`The given ${title} cannot be used: ${messageOf(cause)}`, { cause })
+    })
+    return find().then(
+      () => ({ opened }),
+      async (error: unknown) => {
+        if (process.env.CI === 'true') await opened.close()
+        return { opened, skipped: skip(`the tests that start a ${title} of their own`, error) }
+      },
+    )
   }
   try {
-    if (opened === undefined) {
-      const server = await start()
-      const { url } = await open(server.url, run)
-      return { opened: { url, close: server.stop } }
-    }
-    await find()
-    return { opened }
+    const server = await start()
+    const { url } = await open(server.url, run)
+    return { opened: { url, close: server.stop } }
   } catch (error) {
-    const which = opened === undefined ? `the ${title} tests` : `the tests that start a ${title} of their own`
-    const skipped = `${which}, because ${messageOf(error)}`
-    if (process.env.CI !== 'true') return { opened, skipped }
-    return {
-      opened,
-      fault: new Error(`With CI=true nothing may be skipped: ${skipped}`, { cause: error }),
-    }
+    return { skipped: skip(`the ${title} tests`, error) }
   }
+}
+
+function skip(tests: string, cause: unknown): string {
+  const skipped = `${tests}, because ${messageOf(cause)}`
+  if (process.env.CI !== 'true') return skipped
+  throw new Error(`With CI=true nothing may be skipped: ${skipped}`, { cause })
 }
 
 function messageOf(error: unknown): string {

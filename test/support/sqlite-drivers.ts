@@ -32,7 +32,8 @@ export function onEachDriver(what: string, body: (databases: Databases) => void)
   }
 }
 
-function useDatabases(driver: string): Databases {
+/** The databases of each test, in the body of a `describe`. */
+export function useDatabases(driver: string): Databases {
   let folder = ''
   let opened: TestDatabase[] = []
   beforeEach(async () => {

@@ -6,8 +6,6 @@ export interface TcpProxy {
   readonly port: number
   /** The number of connections accepted so far. */
   readonly connections: number
-  /** The bytes received so far, passed on or not. */
-  readonly bytes: { readonly fromClient: number; readonly fromServer: number }
   /** How often a client started to send, at first or after the server had: everything it sends before a reply counts once. */
   readonly roundTrips: number
   /** The most connections that waited for a reply at the same time, since the start or `resetMostBusy`. */
@@ -91,7 +89,6 @@ export async function startProxy({
   let connections = 0
   let roundTrips = 0
   let mostBusy = 0
-  const bytes = { fromClient: 0, fromServer: 0 }
   const links = new Set<Link>()
   const triggers = new Set<Trigger>()
 
@@ -108,7 +105,6 @@ export async function startProxy({
   }
 
   function onClientChunk(link: Link, chunk: Buffer): void {
-    bytes.fromClient += chunk.length
     if (link.lastSpeaker === 'server') roundTrips++
     link.lastSpeaker = 'client'
     mostBusy = Math.max(mostBusy, [...links].filter(({ lastSpeaker }) => lastSpeaker === 'client').length)
@@ -121,7 +117,6 @@ export async function startProxy({
   }
 
   function onServerChunk(link: Link, chunk: Buffer): void {
-    bytes.fromServer += chunk.length
     link.lastSpeaker = 'server'
     const whole = link.glue?.(chunk)
     if (whole !== undefined) {
@@ -202,9 +197,6 @@ export async function startProxy({
     port,
     get connections() {
       return connections
-    },
-    get bytes() {
-      return { ...bytes }
     },
     get roundTrips() {
       return roundTrips

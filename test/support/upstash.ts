@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { type RedisConfigNodejs, Redis as Upstash } from '@upstash/redis'
 import { Redis } from 'ioredis'
 
@@ -18,59 +19,43 @@ export interface UpstashServer {
 }
 
 export const UPSTASH_TOKEN = 'a-token'
-const MAX_BODY_BYTES = 1024 * 1024
 
 /** Starts it on a free loopback port. */
 export async function startUpstash(redisUrl: string): Promise<UpstashServer> {
   const redis = new Redis(redisUrl)
   const paths: string[] = []
-  let isExhausted = false
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const send = (status: number, body: unknown): void => {
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    }
-    const { pathname } = new URL(request.url ?? '/', 'http://upstash.test')
-    paths.push(pathname)
+  async function answer(request: IncomingMessage): Promise<readonly [status: number, body: unknown]> {
+    paths.push(request.url ?? '')
     if (request.headers.authorization !== `Bearer ${UPSTASH_TOKEN}`) {
-      return send(401, { error: 'WRONGPASS invalid or missing auth token' })
+      return [401, { error: 'WRONGPASS invalid or missing auth token' }]
     }
-    const body: unknown = JSON.parse(await textOf(request))
+    const body = JSON.parse(await text(request))
     const encode = request.headers['upstash-encoding'] === 'base64' ? inBase64 : (value: unknown) => value
-    const written = (reply: Reply): Reply => ('error' in reply ? reply : { result: encode(reply.result) })
-    if (pathname === '/pipeline') {
-      return send(200, (await Promise.all(asCommands(body).map(run))).map(written))
+    const run = async (command: unknown[]): Promise<Reply> => {
+      const [name = '', ...args] = command.map(String)
+      if (self.isExhausted) return { error: 'ERR max requests limit exceeded. Limit: 10000, Usage: 10000.' }
+      return redis.call(name, ...args).then(
+        (result) => ({ result: encode(result) }),
+        (error: Error) => ({ error: error.message }),
+      )
     }
-    const reply = await run(asCommand(body))
-    return send('error' in reply ? 400 : 200, written(reply))
+    if (request.url === '/pipeline') return [200, await Promise.all((body as unknown[][]).map(run))]
+    const reply = await run(body)
+    return ['error' in reply ? 400 : 200, reply]
   }
 
-  async function run([name = '', ...args]: string[]): Promise<Reply> {
-    if (isExhausted) return { error: 'ERR max requests limit exceeded. Limit: 10000, Usage: 10000.' }
-    try {
-      return { result: await redis.call(name, ...args) }
-    } catch (error) {
-      return { error: error instanceof Error ? error.message : String(error) }
-    }
-  }
-
-  const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => {
-      response.writeHead(400).end(JSON.stringify({ error: String(error) }))
-    })
+  const server = createServer(async (request, response) => {
+    const [status, body] = await answer(request).catch((error) => [400, { error: String(error) }] as const)
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-  return {
+  const self: UpstashServer = {
     url,
     paths,
-    get isExhausted() {
-      return isExhausted
-    },
-    set isExhausted(value) {
-      isExhausted = value
-    },
+    isExhausted: false,
     client: (settings) =>
       new Upstash({ url, token: UPSTASH_TOKEN, enableTelemetry: false, retry: false, ...settings }),
     async close() {
@@ -79,27 +64,7 @@ export async function startUpstash(redisUrl: string): Promise<UpstashServer> {
       redis.disconnect()
     },
   }
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > MAX_BODY_BYTES) throw new Error('ERR max request size exceeded')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
-}
-
-function asCommand(value: unknown): string[] {
-  if (!Array.isArray(value)) throw new TypeError('ERR a command is a list')
-  return value.map(String)
-}
-
-function asCommands(value: unknown): string[][] {
-  if (!Array.isArray(value)) throw new TypeError('ERR a pipeline is a list of commands')
-  return value.map(asCommand)
+  return self
 }
 
 /** Upstash encodes every string except OK. */

@@ -1,5 +1,6 @@
 import { postgresStore } from 'tix-webhooks/postgres'
 import type { StoreHarness } from 'tix-webhooks/testing'
+import { shiftPostgres } from '../../../test/support/stores/shift.js'
 
 type Pool = Parameters<typeof postgresStore>[0]
 
@@ -36,10 +37,7 @@ export function postgresHarness<Client extends Pool>(open: () => Client, run: Ru
     createSecond: create,
     async advance(ms) {
       const { client, table } = parts()
-      const back = ['lease_until', 'expires_at', 'purge_after'].map(
-        (column) => `${column} = ${column} - interval '${ms} milliseconds'`,
-      )
-      await run(client, `UPDATE ${table} SET ${back.join(', ')}`)
+      await run(client, shiftPostgres(table, ms))
     },
   }
 }

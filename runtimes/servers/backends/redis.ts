@@ -1,18 +1,6 @@
 import { redisStore } from 'tix-webhooks/redis'
 import type { StoreHarness } from 'tix-webhooks/testing'
-
-/** Moves the deadlines of every record under a prefix, as if that much time had passed on the server. */
-const SHIFT = `
-  local cursor = '0'
-  repeat
-    local page = redis.call('SCAN', cursor, 'MATCH', ARGV[1] .. '*', 'COUNT', 1000)
-    cursor = page[1]
-    for _, key in ipairs(page[2]) do
-      local rest = redis.call('PTTL', key) - ARGV[2]
-      if rest <= 0 then redis.call('DEL', key) else redis.call('PEXPIRE', key, rest) end
-    end
-  until cursor == '0'
-  return 1`
+import { SHIFT_REDIS } from '../../../test/support/stores/shift.js'
 
 /** The cases of a store under a prefix of its own, with two stores over one client, made when it is first used. */
 export function redisHarness<Client extends Parameters<typeof redisStore>[0]>(
@@ -36,7 +24,7 @@ export function redisHarness<Client extends Parameters<typeof redisStore>[0]>(
     createSecond: create,
     async advance(ms) {
       const { client, prefix } = parts()
-      await run(client, SHIFT, [prefix, `${ms}`])
+      await run(client, SHIFT_REDIS, [prefix, `${ms}`])
     },
   }
 }

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import { createMariadb, createMysql2, type PoolOptions } from '../../support/mysql-clients.js'
 import type { TestMysqlDatabase } from '../../support/mysql-database.js'
 
-export interface OpenOptions extends Omit<PoolOptions, 'port'> {
+interface OpenOptions extends Omit<PoolOptions, 'port'> {
   /** Statements that each new connection begins with. */
   readonly session?: readonly string[]
 }

@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { failedDelivery } from '../../support/failed-deliveries.js'
 import { testMysqlDatabase } from '../../support/mysql-database.js'
 import { onMysql } from '../../support/on-servers.js'
-import { type AnyPool, MARIADB, MYSQL2, type OpenOptions, type PoolClient } from './pools.js'
+import { type AnyPool, MARIADB, MYSQL2, type PoolClient } from './pools.js'
 
 const HOUR_MS = 3_600_000
 /** Each would end a literal, or be equal to another one, in some mode or character set. */
@@ -49,27 +49,24 @@ async function expectRight(pool: AnyPool, allKeys: readonly string[]): Promise<v
   const claim = (key: string, token: string) =>
     store.claim({ key, token, leaseMs: HOUR_MS, retainMs: 24 * HOUR_MS })
   const tokenOf = (key: string): string => `t${key}`.slice(0, 64)
-  const claimed = { status: 'claimed', attempt: 1 }
   const denied = {
     status: 'in_flight',
     retryAfterMs: expect.toSatisfy((ms: number) => ms > HOUR_MS / 2 && ms <= HOUR_MS),
   }
   for (const keys of [allKeys.slice(0, 1), allKeys.slice(1)]) {
-    const each = <T>(call: (key: string) => Promise<T>) => Promise.all(keys.map(call))
-    const all = <T>(answer: T): T[] => keys.map(() => answer)
-    expect(await each((key) => claim(key, tokenOf(key)))).toEqual(all(claimed))
-    expect(await each((key) => claim(key, 'other'))).toEqual(all(denied))
-    expect(await each((key) => store.renew({ key, token: tokenOf(key) }, HOUR_MS))).toEqual(all(true))
-    expect(await each((key) => store.renew({ key, token: 'other' }, HOUR_MS))).toEqual(all(false))
-    expect(await each((key) => store.release({ key, token: tokenOf(key) }))).toEqual(all(true))
-    expect(await each((key) => claim(key, tokenOf(key)))).toEqual(
-      all({ status: 'in_flight', retryAfterMs: 1 }),
-    )
-    expect(await each((key) => claim(key, 'second'))).toEqual(all({ status: 'claimed', attempt: 2 }))
-    expect(await each((key) => store.complete({ key, token: tokenOf(key) }, HOUR_MS))).toEqual(all(false))
-    expect(await each((key) => store.complete({ key, token: 'second' }, HOUR_MS))).toEqual(all(true))
-    expect(await each((key) => claim(key, 'third'))).toEqual(all({ status: 'completed' }))
-    expect(await each((key) => store.isHandled(key))).toEqual(all(true))
+    const expectAll = async <T>(call: (key: string) => Promise<T>, answer: unknown) =>
+      expect(await Promise.all(keys.map(call))).toEqual(keys.map(() => answer))
+    await expectAll((key) => claim(key, tokenOf(key)), { status: 'claimed', attempt: 1 })
+    await expectAll((key) => claim(key, 'other'), denied)
+    await expectAll((key) => store.renew({ key, token: tokenOf(key) }, HOUR_MS), true)
+    await expectAll((key) => store.renew({ key, token: 'other' }, HOUR_MS), false)
+    await expectAll((key) => store.release({ key, token: tokenOf(key) }), true)
+    await expectAll((key) => claim(key, tokenOf(key)), { status: 'in_flight', retryAfterMs: 1 })
+    await expectAll((key) => claim(key, 'second'), { status: 'claimed', attempt: 2 })
+    await expectAll((key) => store.complete({ key, token: tokenOf(key) }, HOUR_MS), false)
+    await expectAll((key) => store.complete({ key, token: 'second' }, HOUR_MS), true)
+    await expectAll((key) => claim(key, 'third'), { status: 'completed' })
+    await expectAll((key) => store.isHandled(key), true)
   }
   expect(await store.isHandled('a%')).toBe(false)
   expect(await store.purge()).toBe(0)
@@ -129,31 +126,24 @@ async function expectKept(failures: ReturnType<typeof mysqlFailures>, failed: Fa
   expect(await failures.delete(failed.key)).toBe(false)
 }
 
-/** The others are read with all keys. */
-const READS_ALIKE = [
-  'a zone that is ahead',
-  'no strict mode',
-  'traditional',
-  'READ COMMITTED',
-  'SERIALIZABLE',
-  'snapshot isolation',
-]
+const READ_COMMITTED = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
+const SERIALIZABLE = 'SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE'
+const TRADITIONAL =
+  "SET sql_mode = 'TRADITIONAL,ONLY_FULL_GROUP_BY,HIGH_NOT_PRECEDENCE,NO_UNSIGNED_SUBTRACTION'"
 
-const SESSIONS: readonly (readonly [string, ...string[]])[] = [
-  ['ANSI', "SET sql_mode = 'ANSI'"],
-  ['NO_BACKSLASH_ESCAPES', "SET sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT'"],
-  ['no strict mode', "SET sql_mode = ''"],
-  [
-    'traditional',
-    "SET sql_mode = 'TRADITIONAL,ONLY_FULL_GROUP_BY,HIGH_NOT_PRECEDENCE,NO_UNSIGNED_SUBTRACTION'",
-  ],
-  ['a zone that is ahead', "SET time_zone = '+13:00'"],
-  ['latin1', 'SET NAMES latin1'],
-  ['gbk', 'SET NAMES gbk'],
-  ['another collation', 'SET NAMES utf8mb4 COLLATE utf8mb4_unicode_ci'],
-  ['READ COMMITTED', 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'],
-  ['SERIALIZABLE', 'SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE'],
-  ['snapshot isolation', 'SET innodb_snapshot_isolation = ON'],
+/** A session is the same over both clients, so each client has every second one. */
+const SESSIONS: readonly (readonly [name: string, statement: string, keys: readonly string[]])[] = [
+  ['ANSI', "SET sql_mode = 'ANSI'", KEYS],
+  ['NO_BACKSLASH_ESCAPES', "SET sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT'", KEYS],
+  ['no strict mode', "SET sql_mode = ''", FEW_KEYS],
+  ['traditional', TRADITIONAL, FEW_KEYS],
+  ['a zone that is ahead', "SET time_zone = '+13:00'", FEW_KEYS],
+  ['latin1', 'SET NAMES latin1', KEYS],
+  ['gbk', 'SET NAMES gbk', KEYS],
+  ['another collation', 'SET NAMES utf8mb4 COLLATE utf8mb4_unicode_ci', KEYS],
+  ['READ COMMITTED', READ_COMMITTED, FEW_KEYS],
+  ['SERIALIZABLE', SERIALIZABLE, FEW_KEYS],
+  ['snapshot isolation', 'SET innodb_snapshot_isolation = ON', FEW_KEYS],
 ]
 
 /** Those that say how rows look are alone; the others come in pairs that have nothing to do with each other. */
@@ -219,25 +209,12 @@ onMysql('the three of a MySQL', () => {
       await database.query(`DELETE FROM tix_webhooks${table}`)
     }
   })
-  const rows: readonly (readonly [string, PoolClient, OpenOptions, keys: readonly string[]])[] = [
-    // A session is the same over both, so each client has every second one.
-    ...SESSIONS.map(([name, ...session], i): (typeof rows)[number] => {
-      const client = i % 2 === 0 ? MYSQL2 : MARIADB
-      return [
-        `${name}, over ${client.name}`,
-        client,
-        { session },
-        READS_ALIKE.includes(name) ? FEW_KEYS : KEYS,
-      ]
-    }),
-    ...OPTIONS.map(([name, client, more]): (typeof rows)[number] => [
-      `${name} of ${client.name}`,
-      client,
-      { more },
-      FEW_KEYS,
-    ]),
-  ]
-  test.each(rows)('work as ever with %s', async (_, client, options, keys) => {
-    await expectRight(client.open(database, options), keys)
+  const sessions = SESSIONS.map(([name, statement, keys], i) => {
+    return { name, client: i % 2 === 0 ? MYSQL2 : MARIADB, options: { session: [statement] }, keys }
   })
+  const options = OPTIONS.map(([name, client, more]) => ({ name, client, options: { more }, keys: FEW_KEYS }))
+  test.each([...sessions, ...options])(
+    'work as ever with $name, over $client.name',
+    async ({ client, options, keys }) => expectRight(client.open(database, options), keys),
+  )
 })

@@ -1,8 +1,8 @@
-import type { Pool, PoolClient } from 'pg'
+import type { PoolClient } from 'pg'
 import { ddl, type PostgresInbox, postgresInbox } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
-import { INBOX_CLIENTS, openPg, openPostgresJs } from '../../support/postgres-clients.js'
+import { INBOX_CLIENTS, openPg } from '../../support/postgres-clients.js'
 import { testDatabase } from '../../support/postgres-database.js'
 
 const DAY_MS = 86_400_000
@@ -33,18 +33,6 @@ onPostgres('isNewest', () => {
       })
       expect(await stored()).toEqual(['evt_1 05 0'])
     })
-  })
-
-  test.each([
-    ['a pool of pg', () => openPg(database)],
-    ['the sql of postgres.js', () => openPostgresJs(database)],
-  ])('refuses %s instead of ctx.tx: its record would be committed by itself', async (_, open) => {
-    const pool = open()
-    const inbox = postgresInbox(pool as Pool)
-    await expect(inbox.isNewest(pool as never, { subject: 'evt_1', at: at(1) })).rejects.toThrow(
-      /^isNewest was not called in the transaction of the inbox/,
-    )
-    expect(await stored()).toEqual([])
   })
 
   test('is refused by the object within what as made, which the inbox does not know', async () => {

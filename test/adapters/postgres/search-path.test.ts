@@ -65,32 +65,14 @@ onPostgres('a search_path that changes', () => {
     })
   })
 
-  const STORES = [
-    [
-      'pg',
-      async () => {
-        const pool = openPg(database, { max: 1 })
-        return { store: postgresStore(pool), set: (path: string) => pool.query(`SET search_path = ${path}`) }
-      },
-    ],
-    [
-      'postgres.js',
-      async () => {
-        const sql = openPostgresJs(database, { max: 1 })
-        return {
-          store: postgresStore(sql),
-          set: async (path: string) => sql.unsafe(`SET search_path = ${path}`),
-        }
-      },
-    ],
-  ] as const
-
-  test.each(STORES)(
-    'between the calls of a store over %s does not let an event run twice',
-    async (_, open) => {
-      const { store, set } = await open()
+  test.each([openPg, openPostgresJs])(
+    'between the calls of a store does not let an event run twice: %o',
+    async (open) => {
+      const pool = open(database, { max: 1 }) as Pool
+      const store = postgresStore(pool)
+      const sql = `SET search_path = ${tenants.schema}`
       expect(await store.claim(claimOf('a'))).toEqual({ status: 'claimed', attempt: 1 })
-      await set(tenants.schema)
+      await ('unsafe' in pool ? (pool.unsafe as (text: string) => unknown)(sql) : pool.query(sql))
       expect(await store.claim(claimOf('b'))).toMatchObject({ status: 'in_flight' })
       expect(await store.complete(claimOf('a'), HOUR_MS)).toBe(true)
       expect(await store.claim(claimOf('b'))).toEqual({ status: 'completed' })

@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { createSentinel } from 'redis'
 import type { RemoteStore } from 'tix-webhooks'
@@ -7,7 +9,37 @@ import { expect, onTestFinished, test } from 'vitest'
 import { onOwnRedis } from '../../support/on-servers.js'
 import { deferred } from '../../support/promises.js'
 import { claimOf, connectIoredis, HOUR_MS, type RedisClient } from '../../support/redis-clients.js'
-import { startGuardedRedis } from '../../support/redis-sentinel.js'
+import { type RedisServer, startRedis } from '../../support/redis-server.js'
+import { makeFolder, startProcess, startServer, type TestServer } from '../../support/server-process.js'
+
+/** A Sentinel that monitors a primary under the name `main`. */
+async function startSentinel(primary: RedisServer): Promise<TestServer> {
+  const folder = await makeFolder()
+  return startServer({
+    folder,
+    abort: 'SIGKILL',
+    url: (port) => `redis://127.0.0.1:${port}`,
+    async launch(port) {
+      // It writes its state into the file.
+      const file = join(folder, 'sentinel.conf')
+      await writeFile(
+        file,
+        `port ${port}
+bind 127.0.0.1
+dir ${folder}
+sentinel monitor main 127.0.0.1 ${primary.port} 1
+sentinel down-after-milliseconds main 500
+`,
+      )
+      return startProcess({
+        file: 'redis-server',
+        args: [file, '--sentinel'],
+        ready: /\+monitor master main/,
+        abort: 'SIGKILL',
+      })
+    },
+  })
+}
 
 interface Connected {
   readonly client: RedisClient
@@ -15,29 +47,22 @@ interface Connected {
   moved(): Promise<unknown>
 }
 
-async function connectIoredisTo(port: number, failoverDetector: boolean): Promise<Redis> {
-  const redis = new Redis({
+async function connectIoredisTo(port: number, failoverDetector: boolean): Promise<Connected> {
+  const client = new Redis({
     name: 'main',
     sentinels: [{ host: '127.0.0.1', port }],
     failoverDetector,
     retryStrategy: () => 20,
     lazyConnect: true,
   })
-  redis.on('error', () => {})
-  onTestFinished(() => redis.disconnect())
-  await redis.connect()
-  return redis
+  client.on('error', () => {})
+  onTestFinished(() => client.disconnect())
+  await client.connect()
+  return { client, moved: async () => failoverDetector && once(client, 'ready') }
 }
 
-async function connectDetecting(port: number): Promise<Connected> {
-  const redis = await connectIoredisTo(port, true)
-  return { client: redis, moved: () => once(redis, 'ready') }
-}
-
-async function connectPlain(port: number): Promise<Connected> {
-  const redis = await connectIoredisTo(port, false)
-  return { client: redis, moved: async () => {} }
-}
+const connectDetecting = (port: number) => connectIoredisTo(port, true)
+const connectPlain = (port: number) => connectIoredisTo(port, false)
 
 async function connectNodeRedis(port: number): Promise<Connected> {
   const client = createSentinel({ name: 'main', sentinelRootNodes: [{ host: '127.0.0.1', port }] })
@@ -74,12 +99,23 @@ const ROWS: readonly Row[] = [
 
 onOwnRedis('a primary that was paused, and goes on after a replica was promoted', () => {
   test('takes no records of the clients that docs/stores.md recommends', async () => {
-    const servers = await startGuardedRedis()
-    onTestFinished(() => servers.stop())
-    const old = await connectIoredis(servers.primaryUrl)
+    const primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] })
+    const follow = ['--replicaof', '127.0.0.1', `${primary.port}`]
+    const replicas = await Promise.all([startRedis({ args: follow }), startRedis({ args: follow })])
+    const old = await connectIoredis(primary.url)
+    const pid = Number(/^process_id:(\d+)/m.exec(await old.info('server'))?.[1])
+    await old.set('caught-up', 'yes')
+    expect(await old.wait(2, 15_000)).toBe(2)
+    const sentinel = await startSentinel(primary)
+    onTestFinished(async () => {
+      await Promise.all([sentinel, primary, ...replicas].map((server) => server.stop()))
+    })
+    const watcher = await connectIoredis(sentinel.url)
+    await expect.poll(() => watcher.info('sentinel'), { timeout: 20_000 }).toMatch(/\bslaves=2\b/)
+    await watcher.subscribe('+switch-master')
     const rows = await Promise.all(
       ROWS.map(async ({ connect, options, ...row }, i) => {
-        const { client, moved } = await connect(servers.sentinelPort)
+        const { client, moved } = await connect(sentinel.port)
         const prefix = `row-${i}:`
         return { ...row, prefix, moved: moved(), store: redisStore(client, { ...options, prefix }) }
       }),
@@ -89,12 +125,15 @@ onOwnRedis('a primary that was paused, and goes on after a replica was promoted'
     await old.set('the last', '')
     expect(await old.wait(2, 15_000)).toBe(2)
 
-    const promotion = servers.pauseUntilPromoted()
+    const promotion = once(watcher, 'message')
+    process.kill(pid, 'SIGSTOP')
     const onTheWay = Promise.allSettled(
       rows.slice(0, 1).map(({ store }) => store.claim(claimOf('on the way', 'a'))),
     )
-    const promoted = await connectIoredis((await promotion).promotedUrl)
-    servers.resume()
+    const [, , , , port] = String((await promotion)[1]).split(' ')
+    const promoted = await connectIoredis(`redis://127.0.0.1:${port}`)
+    // The Sentinel makes the old primary a replica only some ten seconds later.
+    process.kill(pid, 'SIGCONT')
     await Promise.all(rows.map(({ moved }) => moved))
     for (const { name, store, prefix, writesTo } of rows) {
       await record(store, 'after')

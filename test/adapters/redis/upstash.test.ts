@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { onOwnRedis } from '../../support/on-servers.js'
 import { claimOf, connectIoredis, HOUR_MS } from '../../support/redis-clients.js'
 import { type RedisServer, startRedis } from '../../support/redis-server.js'
-import { shiftRecords } from '../../support/stores/redis.js'
+import { SHIFT_REDIS } from '../../support/stores/shift.js'
 import { startUpstash, type UpstashServer } from '../../support/upstash.js'
 
 const SETTINGS: Partial<RedisConfigNodejs>[] = [
@@ -58,19 +58,11 @@ onOwnRedis('a Redis store on the client of @upstash/redis', () => {
     // The client puts the command into its errors, and this key has the words of another fault.
     const key = 'READONLY k'
 
-    test('names a fault by the words of the server alone: a value that is no record', async () => {
+    test('names a fault by the words of the server alone', async () => {
       await admin.set(prefix + key, 'not ours')
       await expectUnavailable(server.client(settings), /^A key of the prefix holds something other/)
-    })
-
-    test('names a fault by the words of the server alone: a wrong token', async () => {
-      await expectUnavailable(
-        server.client({ ...settings, token: 'another' }),
-        /^Redis refuses this client's user/,
-      )
-    })
-
-    test('names a fault by the words of the server alone: no more requests in the plan', async () => {
+      const denied = server.client({ ...settings, token: 'another' })
+      await expectUnavailable(denied, /^Redis refuses this client's user/)
       server.isExhausted = true
       onTestFinished(() => {
         server.isExhausted = false
@@ -97,7 +89,7 @@ onOwnRedis('a Redis store on the client of @upstash/redis', () => {
       const backend = {
         create,
         createSecond: create,
-        advance: (ms: number) => shiftRecords(admin, prefix, ms),
+        advance: async (ms: number) => void (await admin.eval(SHIFT_REDIS, 0, prefix, ms)),
       }
       // The long histories send calls and read replies like all others, so once is enough.
       const cases = settings === SETTINGS[0] ? storeCases : storeCases.filter(({ id }) => id !== 'histories')

@@ -67,20 +67,20 @@ interface ProofServer {
   readonly clients: readonly string[]
 }
 
-/** A client library: how to connect, and how to close a connection. */
-export interface Library<Client> {
+/** What is tested over a client library: its name, how to connect, and how to close a connection. */
+interface Kind<Client> {
   readonly name: string
   connect(): Client | Promise<Client>
   end(client: Client): unknown
 }
 
 let count = 0
-/** A name for a table or a prefix of keys. */
-const unique = (): string => `${process.pid}_${Date.now().toString(36)}_${count++}`
 
-function connections<Client>({ connect, end }: Library<Client>) {
+/** Connections that are closed together, and a name for their table or their prefix of keys. */
+function placeOf<Client>({ connect, end }: Kind<Client>) {
   const open: Client[] = []
   return {
+    place: `t${process.pid}_${Date.now().toString(36)}_${count++}`,
     async connect() {
       const client = await connect()
       open.push(client)
@@ -92,20 +92,20 @@ function connections<Client>({ connect, end }: Library<Client>) {
 
 /** A store over a library; every client of a backend is a connection of its own. */
 export function storeKind<Client>(
-  library: Library<Client>,
+  kind: Kind<Client>,
   storeOf: (client: Client, place: string) => HandledStore & { migrate?(): unknown },
   /** Moves the deadlines of all records of the place, as if that much time had passed on the server. */
   advance: (client: Client, place: string, ms: number) => Promise<unknown>,
-): Pick<StoreKind, 'open'> {
+): StoreKind {
   return {
+    name: kind.name,
     async open() {
-      const { connect, close } = connections(library)
-      const place = unique()
+      const { place, connect, close } = placeOf(kind)
       const clock = await connect()
       await storeOf(clock, place).migrate?.()
       const create = async () => storeOf(await connect(), place)
       return {
-        name: library.name,
+        name: kind.name,
         create,
         createSecond: create,
         advance: async (ms) => void (await advance(clock, place, ms)),
@@ -117,15 +117,15 @@ export function storeKind<Client>(
 
 /** Failures over a library. */
 export function failureKind<Client>(
-  library: Library<Client>,
+  kind: Kind<Client>,
   failuresOf: (client: Client, table: string) => KeptFailures & { migrate(): unknown },
-): Pick<FailureKind, 'open'> {
+): FailureKind {
   return {
+    name: kind.name,
     async open() {
-      const { connect, close } = connections(library)
-      const table = `failures_${unique()}`
-      const create = async () => failuresOf(await connect(), table)
-      const first = failuresOf(await connect(), table)
+      const { place, connect, close } = placeOf(kind)
+      const create = async () => failuresOf(await connect(), place)
+      const first = failuresOf(await connect(), place)
       await first.migrate()
       return { create, createSecond: create, purge: (options) => first.purge(options), close }
     },

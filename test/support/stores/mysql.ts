@@ -9,25 +9,19 @@ import { mysqlUrl, onMysql } from '../on-servers.js'
 import { MYSQL, MYSQL_INBOXES } from '../proof-mysql.js'
 import { mysqlPlace } from '../proof-places.js'
 import { failureKind, type OurStore, storeKind, useProxy } from './kinds.js'
+import { shiftMysql } from './shift.js'
 
-const shift = (table: string, ms: number): string => `
-  UPDATE store_${table}
-  SET lease_until = lease_until - INTERVAL ${ms * 1000} MICROSECOND,
-    expires_at = expires_at - INTERVAL ${ms * 1000} MICROSECOND,
-    purge_after = purge_after - INTERVAL ${ms * 1000} MICROSECOND
-  WHERE greatest(lease_until, expires_at, purge_after) > UTC_TIMESTAMP(6)`
-
-const onMysql2 = {
-  name: 'mysql2',
+const onMysql2 = (name: string) => ({
+  name: `${name} on mysql2`,
   connect: () => createMysql2(mysqlUrl(), { connectionLimit: 8 }),
   end: (pool: mysql2.Pool) => pool.end(),
-}
+})
 
-const onMariadb = {
-  name: 'mariadb',
+const onMariadb = (name: string) => ({
+  name: `${name} on mariadb`,
   connect: () => createMariadb(mysqlUrl(), { connectionLimit: 8 }),
   end: (pool: mariadb.Pool) => pool.end(),
-}
+})
 
 /**
  * It learns of a lost connection with its next statement; and in its own transaction, after a deadlock that a handler has caught, the
@@ -43,33 +37,23 @@ export const mysql: OurStore = {
   describe: onMysql,
   share: 1 / 2,
   stores: [
+    storeKind(
+      onMysql2('mysqlStore'),
+      (pool, table) => mysqlStore(pool, { table }),
+      (pool, table, ms) => pool.query(shiftMysql(table, ms)),
+    ),
     {
-      name: 'mysqlStore on mysql2',
       ...storeKind(
-        onMysql2,
-        (pool, place) => mysqlStore(pool, { table: `store_${place}` }),
-        (pool, place, ms) => pool.query(shift(place, ms)),
+        onMariadb('mysqlStore'),
+        (pool, table) => mysqlStore(pool, { table }),
+        (pool, table, ms) => pool.query(shiftMysql(table, ms)),
       ),
-    },
-    {
-      name: 'mysqlStore on mariadb',
       isTwin: true,
-      ...storeKind(
-        onMariadb,
-        (pool, place) => mysqlStore(pool, { table: `store_${place}` }),
-        (pool, place, ms) => pool.query(shift(place, ms)),
-      ),
     },
   ],
   failures: [
-    {
-      name: 'mysqlFailures on mysql2',
-      ...failureKind(onMysql2, (pool, table) => mysqlFailures(pool, { table })),
-    },
-    {
-      name: 'mysqlFailures on mariadb',
-      ...failureKind(onMariadb, (pool, table) => mysqlFailures(pool, { table })),
-    },
+    failureKind(onMysql2('mysqlFailures'), (pool, table) => mysqlFailures(pool, { table })),
+    failureKind(onMariadb('mysqlFailures'), (pool, table) => mysqlFailures(pool, { table })),
   ],
   // Drizzle hands on the connection of the same pool of mysql2.
   inboxes: MYSQL_INBOX_CLIENTS.filter(({ name }) => name !== 'Drizzle on mysql2').map((library) => ({

@@ -9,63 +9,42 @@ import { testDatabase } from '../postgres-database.js'
 import { postgresPlace } from '../proof-places.js'
 import { INBOXES, POSTGRES } from '../proof-postgres.js'
 import { failureKind, type OurStore, storeKind, useProxy } from './kinds.js'
+import { shiftPostgres } from './shift.js'
 
-// Records past all their deadlines stay unchanged: earlier tests leave many.
-const shift = (table: string, ms: number): string => `
-  UPDATE store_${table}
-  SET lease_until = lease_until - interval '${ms} ms',
-    expires_at = expires_at - interval '${ms} ms',
-    purge_after = purge_after - interval '${ms} ms'
-  WHERE greatest(lease_until, expires_at, purge_after) > now()`
-
-const pg = {
-  name: 'pg',
+const onPg = (name: string) => ({
+  name: `${name} on pg`,
   connect: () => new Pool({ connectionString: postgresUrl(), max: 8 }),
   end: (pool: Pool) => pool.end(),
-}
+})
 
-const js = {
-  name: 'postgres.js',
+const onJs = (name: string) => ({
+  name: `${name} on postgres.js`,
   connect: () => postgresJs(postgresUrl(), { max: 8, onnotice() {} }),
   end: (sql: postgresJs.Sql) => sql.end(),
-}
+})
 
-const onKysely = (pool: Pool) => kyselyDriver(new Kysely({ dialect: new PostgresDialect({ pool }) }))
+const onKysely = { ...onPg('postgresFailures'), name: 'postgresFailures on Kysely' }
+const kyselyOf = (pool: Pool) => kyselyDriver(new Kysely({ dialect: new PostgresDialect({ pool }) }))
 
 export const postgres: OurStore = {
   entry: 'postgres',
   describe: onPostgres,
   stores: [
-    {
-      name: 'postgresStore on pg',
-      ...storeKind(
-        pg,
-        (pool, place) => postgresStore(pool, { table: `store_${place}` }),
-        (pool, place, ms) => pool.query(shift(place, ms)),
-      ),
-    },
-    {
-      name: 'postgresStore on postgres.js',
-      ...storeKind(
-        js,
-        (sql, place) => postgresStore(sql, { table: `store_${place}` }),
-        (sql, place, ms) => sql.unsafe(shift(place, ms)),
-      ),
-    },
+    storeKind(
+      onPg('postgresStore'),
+      (pool, table) => postgresStore(pool, { table }),
+      (pool, table, ms) => pool.query(shiftPostgres(table, ms)),
+    ),
+    storeKind(
+      onJs('postgresStore'),
+      (sql, table) => postgresStore(sql, { table }),
+      (sql, table, ms) => sql.unsafe(shiftPostgres(table, ms)),
+    ),
   ],
   failures: [
-    {
-      name: 'postgresFailures on pg',
-      ...failureKind(pg, (pool, table) => postgresFailures(pool, { table })),
-    },
-    {
-      name: 'postgresFailures on postgres.js',
-      ...failureKind(js, (sql, table) => postgresFailures(sql, { table })),
-    },
-    {
-      name: 'postgresFailures on Kysely',
-      ...failureKind(pg, (pool, table) => postgresFailures(onKysely(pool), { table })),
-    },
+    failureKind(onPg('postgresFailures'), (pool, table) => postgresFailures(pool, { table })),
+    failureKind(onJs('postgresFailures'), (sql, table) => postgresFailures(sql, { table })),
+    failureKind(onKysely, (pool, table) => postgresFailures(kyselyOf(pool), { table })),
   ],
   inboxes: INBOX_CLIENTS.map((library) => ({
     name: `postgresInbox over ${library.name}`,

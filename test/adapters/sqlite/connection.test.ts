@@ -1,0 +1,256 @@
+import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import { expect, test, vi } from 'vitest'
+import { claim, handle } from '../../support/sqlite-claims.js'
+import { listening, onEachDriver } from '../../support/sqlite-drivers.js'
+import { openDatabase, rowOf, type TestDatabase, valuesOf } from '../../support/sqlite-open.js'
+import { expectUnavailable } from '../../support/sqlite-rejections.js'
+
+/** How the connection is set, once it has read what the file says. */
+function settings(db: TestDatabase) {
+  rowOf(db, 'SELECT count(*) FROM sqlite_master')
+  return {
+    ...rowOf(db, 'PRAGMA journal_mode'),
+    ...rowOf(db, 'PRAGMA synchronous'),
+    busy_timeout: rowOf(db, 'PRAGMA busy_timeout').timeout,
+  }
+}
+
+const once = (db: TestDatabase, key: string | null) =>
+  sqliteInbox(db).once({ key, retainMs: 60_000 }, async (tx) => tx.commit(() => {}))
+
+onEachDriver('the connection', ({ open, path, driver }) => {
+  const OURS = { journal_mode: 'wal', synchronous: 2, busy_timeout: 2_000 }
+
+  /** A database as a driver without a busy timeout opens it. */
+  function impatient(file?: string): TestDatabase {
+    const db = open(file)
+    db.exec('PRAGMA busy_timeout = 0')
+    return db
+  }
+
+  async function migrated(db: TestDatabase = open()) {
+    const [store, inbox] = [sqliteStore(db), sqliteInbox(db)]
+    await store.migrate()
+    await inbox.migrate()
+    return { db, store, inbox }
+  }
+
+  const CALLS: [string, (db: TestDatabase) => Promise<unknown>][] = [
+    ['store.migrate', (db) => sqliteStore(db).migrate()],
+    ['inbox.migrate', (db) => sqliteInbox(db).migrate()],
+    ['a claim', (db) => claim(sqliteStore(db), 'k', 'a')],
+    ['a release', (db) => sqliteStore(db).release({ key: 'k', token: 'a' })],
+    ['a purge', (db) => sqliteStore(db).purge()],
+    ['a delivery to the inbox', (db) => once(db, 'k')],
+    ['a delivery without a key', (db) => once(db, null)],
+  ]
+  test.each(CALLS)('waits for others, is in WAL and syncs each commit from %s on', async (_, call) => {
+    const before = open()
+    before.exec(sqliteStore(before).ddl + sqliteInbox(before).ddl)
+    before.close()
+    const db = impatient()
+    sqliteStore(db)
+    sqliteInbox(db)
+    expect(settings(db)).toMatchObject({ journal_mode: 'delete', busy_timeout: 0 })
+    await call(db)
+    expect(settings(db)).toEqual(OURS)
+  })
+
+  test.each([
+    ['busy_timeout = 1', { busy_timeout: 1 }],
+    ['busy_timeout = 60000', { busy_timeout: 60_000 }],
+    ['synchronous = OFF', {}],
+    ['synchronous = NORMAL', {}],
+    ['synchronous = EXTRA', { synchronous: 3 }],
+    ['journal_mode = truncate', {}],
+    ['journal_mode = persist', {}],
+    ['journal_mode = memory', {}],
+    ['journal_mode = off', {}],
+  ])('keeps no setting of its user that is less durable: %s', async (pragma, kept) => {
+    const db = impatient()
+    db.exec(`PRAGMA ${pragma}`)
+    await migrated(db)
+    expect(settings(db)).toEqual({ ...OURS, ...kept })
+    // Also if it is set after the first call.
+    const store = sqliteStore(db)
+    for (const call of [() => claim(store, 'k', 'a'), () => once(db, 'k'), () => once(db, null)]) {
+      db.exec(`PRAGMA ${pragma}`)
+      await call()
+      expect(settings(db)).toEqual({ ...OURS, ...kept })
+    }
+  })
+
+  // A file: URL is a file's name to better-sqlite3.
+  test.skipIf(driver === 'better-sqlite3')('to a file that cannot be in WAL is refused', async () => {
+    const db = openDatabase(driver, `file:${path()}?nolock=1`)
+    try {
+      const stays = /stays in the journal mode delete and cannot be switched/
+      await expectUnavailable(sqliteStore(db).migrate(), stays)
+      db.exec('PRAGMA journal_mode = MEMORY')
+      await expectUnavailable(sqliteInbox(db).migrate(), /stays in the journal mode memory.+killed process/)
+      expect(valuesOf(db, 'SELECT name FROM sqlite_master')).toEqual([])
+    } finally {
+      db.close()
+    }
+  })
+
+  test.each([':memory:', ''])('to a database in memory, of the name %j, works', async (name) => {
+    const db = openDatabase(driver, name)
+    db.exec('PRAGMA busy_timeout = 0')
+    const { store, inbox } = await migrated(db)
+    await handle(store, 'k')
+    expect(await claim(store, 'k', 'other')).toEqual({ status: 'completed' })
+    expect(await inbox.once({ key: 'k', retainMs: 1_000 }, async () => {})).toEqual({ status: 'handled' })
+    expect(settings(db)).toEqual({ ...OURS, journal_mode: expect.not.stringMatching('wal') })
+    db.close()
+  })
+
+  test('is asked for one statement by each method that changes something', async () => {
+    const { db, statements } = listening(open())
+    const { store, inbox } = await migrated(db)
+    await claim(store, 'first', 'a')
+    const deliver = (key: string | null) => inbox.once({ key, retainMs: 60_000 }, async () => {})
+    await deliver('first')
+    const lease = { key: 'k', token: 'a' }
+    const kept = ['SAVEPOINT', 'RELEASE']
+    const calls: [string, string[], () => Promise<unknown>][] = [
+      ['claim', ['INSERT'], () => claim(store, 'k', 'a')],
+      // It looks why.
+      ['a claim of what is in flight', ['INSERT', 'SELECT'], () => claim(store, 'k', 'b')],
+      ['renew', ['UPDATE'], () => store.renew(lease, 60_000)],
+      ['release', ['UPDATE'], () => store.release(lease)],
+      ['a takeover', ['INSERT'], () => claim(store, 'k', 'b')],
+      ['complete', ['INSERT'], () => store.complete({ ...lease, token: 'b' }, 60_000)],
+      ['a claim of what is completed', ['INSERT', 'SELECT'], () => claim(store, 'k', 'c')],
+      ['purge', ['DELETE'], () => store.purge()],
+      ['a delivery', ['SELECT', 'INSERT', ...kept], () => deliver('k')],
+      ['a duplicate', ['SELECT'], () => deliver('k')],
+      ['a delivery without a key', kept, () => deliver(null)],
+    ]
+    for (const [name, expected, call] of calls) {
+      statements.length = 0
+      await call()
+      // Nobody sees a transaction half done, and its settings are read before.
+      const within = statements.filter((sql) => !/^(PRAGMA \w+|BEGIN IMMEDIATE|COMMIT)$/.test(sql))
+      expect(
+        within.map((sql) => sql.split(/\s/)[0]),
+        name,
+      ).toEqual(expected)
+      const settingsRead = statements.filter((sql) => sql.startsWith('PRAGMA')).length
+      expect(settingsRead, name).toBe(name === 'a duplicate' ? 0 : 2)
+    }
+  })
+
+  test('does not wait for another process in a check, and keeps its busy_timeout', async () => {
+    const { db, store, inbox } = await migrated()
+    const failures = sqliteFailures(db)
+    await failures.migrate()
+    db.exec('PRAGMA busy_timeout = 60000')
+    open().exec('BEGIN IMMEDIATE')
+    for (const part of [store, inbox, failures]) await part.check()
+    expect(valuesOf(db, 'PRAGMA busy_timeout')).toEqual([60_000])
+  })
+
+  test.skipIf(driver === 'libsql')('is refused by the check if the file is opened for reading', async () => {
+    const { db } = await migrated()
+    db.close()
+    const readOnly = open('app.db', driver === 'node:sqlite' ? { readOnly: true } : { readonly: true })
+    for (const part of [sqliteStore(readOnly), sqliteInbox(readOnly)]) {
+      await expectUnavailable(part.check(), /^This SQLite database is read-only/)
+      expect(await part.isHandled('k')).toBe(false)
+    }
+  })
+
+  test('that waits for a switch to WAL in vain writes nothing in the mode that it is in', async () => {
+    const db = open()
+    db.exec('PRAGMA journal_mode = OFF; PRAGMA busy_timeout = 1; CREATE TABLE orders (id TEXT)')
+    const reader = open()
+    reader.exec('BEGIN')
+    reader.prepare('SELECT * FROM orders').all()
+    let ms = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => {
+      ms += 1_000
+      return ms
+    })
+    await expectUnavailable(sqliteStore(db).migrate(), /Another process held the database/)
+    clock.mockRestore()
+    reader.exec('COMMIT')
+    expect(valuesOf(db, 'SELECT name FROM sqlite_master')).toEqual(['orders'])
+    await migrated(db)
+    expect(valuesOf(db, 'PRAGMA journal_mode')).toEqual(['wal'])
+  })
+
+  test('that met a lock, or a missing table, keeps nothing of that call for the next', async () => {
+    const { db, store, inbox } = await migrated()
+    db.exec('PRAGMA busy_timeout = 1')
+    await once(db, 'handled')
+    const writer = open()
+    writer.exec('BEGIN IMMEDIATE')
+    for (const call of [
+      () => inbox.purge(),
+      () => store.purge(),
+      () => claim(store, 'failed', 'a'),
+      () => store.release({ key: 'k', token: 'a' }),
+    ]) {
+      await expectUnavailable(call(), /Another process held the database/)
+    }
+    writer.exec('ROLLBACK')
+    expect(await claim(store, 'after', 'c')).toEqual({ status: 'claimed', attempt: 1 })
+    expect(valuesOf(db, 'SELECT key FROM tix_webhooks')).toEqual(['after'])
+    db.exec('ALTER TABLE tix_webhooks_inbox RENAME TO elsewhere')
+    await expectUnavailable(once(db, 'handled'), /is missing/)
+    db.exec('ALTER TABLE elsewhere RENAME TO tix_webhooks_inbox')
+    expect(await once(db, 'new')).toEqual({ status: 'handled' })
+    expect(await once(db, 'handled')).toEqual({ status: 'duplicate' })
+  })
+
+  const IN_OTHERS = /is in a transaction that other code began: give tix-webhooks a connection of its own/
+
+  test('in a transaction of other code is refused: they may roll back what would be recorded', async () => {
+    const { db, store, inbox } = await migrated()
+    await claim(store, 'k', 'a')
+    db.exec('BEGIN')
+    await expectUnavailable(claim(store, 'new', 'a'), IN_OTHERS)
+    await expectUnavailable(store.complete({ key: 'k', token: 'a' }, 60_000), IN_OTHERS)
+    for (const part of [store, inbox]) await expectUnavailable(part.check(), IN_OTHERS)
+    db.exec('ROLLBACK')
+    expect(await claim(store, 'new', 'b')).toEqual({ status: 'claimed', attempt: 1 })
+    expect(await store.complete({ key: 'k', token: 'a' }, 60_000)).toBe(true)
+    // Also with the first call of a connection.
+    for (const level of ['OFF', 'FULL']) {
+      const other = open()
+      other.exec(`PRAGMA synchronous = ${level}; BEGIN`)
+      await expectUnavailable(once(other, level), IN_OTHERS)
+      other.exec('ROLLBACK')
+      expect(await once(other, level)).toEqual({ status: 'handled' })
+    }
+  })
+
+  test('to a database that is full says so', async () => {
+    const { db, store } = await migrated()
+    const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number }
+    db.exec(`PRAGMA max_page_count = ${pages}`)
+    const claimAll = async (): Promise<void> => {
+      for (let i = 0; i < 1_000; i++) await claim(store, `${i}`.padEnd(255, '-'), 'a')
+    }
+    await expectUnavailable(claimAll(), /is the disk full/)
+  })
+
+  test('to a table whose key has a second column is refused', async () => {
+    const db = open()
+    const columns =
+      'key TEXT, state TEXT, attempt INTEGER, token TEXT, lease_until INTEGER, expires_at INTEGER'
+    db.exec(`CREATE TABLE tix_webhooks (${columns}, PRIMARY KEY (key, token))`)
+    await expectUnavailable(sqliteStore(db).migrate(), /without PRIMARY KEY \(key\), so/)
+    await expectUnavailable(claim(sqliteStore(db), 'k', 'a'), /was created by another version/)
+  })
+})
+
+test('a database of an asynchronous driver is refused with the names of those that fit', async () => {
+  const { default: AsyncDatabase } = await import('libsql/promise')
+  const db = new AsyncDatabase(':memory:', {}) as unknown as TestDatabase
+  for (const part of [sqliteStore(db), sqliteInbox(db)]) {
+    await expect(part.migrate()).rejects.toThrow(/synchronous.*better-sqlite3, libsql or node:sqlite/)
+  }
+  db.close()
+})
