@@ -5,30 +5,24 @@ import { delayed, memoryBackend, type StoreBackend } from '../support/store-back
 import { randomHistories, type StoreHistory } from '../support/store-history.js'
 import { FAULTY_STORES } from '../support/testing/faulty-stores.js'
 import { createBackend, type ModelStore, modelStore } from '../support/testing/model-store.js'
-import type { Patch } from '../support/testing/patched.js'
+import { type Patch, rowsOf } from '../support/testing/patched.js'
 
-const FAULTS = [
-  'reads, then writes, in claim',
-  'grants everything',
-  'never takes over',
-  'releases with any token',
-  'completes with any token',
-  'renews by claiming',
-  'lets the own token take back what it released',
+const NAMES = [
+  'race-fresh, fault 1',
+  'claim-held, fault 3',
+  'claim-takeover, fault 1',
+  'release-stranger, fault 1',
+  'complete-stranger, fault 1',
+  'renew-released, fault 1',
+  'claim-resent-released, fault 1',
 ]
-
-function patchOf(fault: string): Patch<ModelStore> {
-  const found = FAULTY_STORES.find((one) => one.fault === fault)
-  if (found === undefined) throw new Error(`There is no store that ${fault}.`)
-  return found.patch
-}
+const FAULTS = rowsOf(FAULTY_STORES).filter(({ name }) => NAMES.includes(name))
 
 /** A faulty store, whose calls take a while to arrive; without a fault, the right one. */
-function backendOf(fault?: string): StoreBackend<ModelStore> {
+function backendOf(patch?: Patch<ModelStore>): StoreBackend<ModelStore> {
   const backend = createBackend()
-  const patch = fault === undefined ? undefined : patchOf(fault)
   return {
-    name: fault ?? 'the model',
+    name: patch === undefined ? 'the model' : 'a faulty store',
     create: async () => delayed(modelStore(backend, patch)),
     advance: async (ms) => {
       backend.nowMs += ms
@@ -51,26 +45,28 @@ async function failuresOf(cases: readonly RaceCase[]): Promise<string[]> {
   return failed
 }
 
-describe.each(FAULTS)('a store that %s', (fault) => {
+describe.each(FAULTS)('a store with $name', ({ patch }) => {
   test.each([
     ['', false],
     [' with late calls and lost replies', true],
   ])('is caught by few random histories%s', async (_how, isLossy) => {
-    const histories = await play(backendOf(fault), isLossy)
+    const histories = await play(backendOf(patch), isLossy)
     const caught = histories.filter(({ calls }) => !linearize(calls).isLinearizable)
     expect(caught.length).toBeGreaterThanOrEqual(3)
   })
 
   test('is caught by a race', async () => {
-    const failed = await failuresOf(raceCases(backendOf(fault), { histories: 0 }))
+    const failed = await failuresOf(raceCases(backendOf(patch), { histories: 0 }))
     expect(failed).not.toEqual([])
   })
 })
 
 test('a purge that reads what has expired, and then deletes it, is caught by claims of those keys', async () => {
-  const failed = await failuresOf(purgeRaces(backendOf('reads what is over, then purges it')))
+  const failed = await failuresOf(purgeRaces(backendOf(FAULTY_STORES['race-purge'] as Patch<ModelStore>)))
   expect(failed).toContain('claims of expired keys that race purges are granted, and stay granted')
 })
+
+test('there are all faults', () => expect(FAULTS).toHaveLength(NAMES.length))
 
 // The failures of the faulty stores must be their own, and not those of the model.
 test.each([...raceCases(backendOf()), ...purgeRaces(backendOf())])('the model passes: %s', (_name, run) =>

@@ -4,7 +4,7 @@ import { type AdapterAnswer, type AdapterHarness, adapterCases } from 'tix-webho
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { never } from '../support/promises.js'
 import { failureOf } from '../support/testing/failure-of.js'
-import { adapterHarness } from '../support/testing/plain-adapter.js'
+import { adapterHarness, delivering } from '../support/testing/faulty-adapters.js'
 
 /** A right answer to what is handled. */
 const HANDLED: AdapterAnswer = {
@@ -101,9 +101,9 @@ describe('a failure', () => {
   test('has what was expected, what came, what the receiver reported, and what an adapter must do', async () => {
     const { message } = await failure(
       'body-spacing',
-      adapterHarness(() => ({
-        bodyOf: (request) => async () => new TextEncoder().encode(JSON.stringify(await request.json())),
-      })),
+      adapterHarness(
+        delivering((_, request) => ({ body: async () => Buffer.from(JSON.stringify(await request.json())) })),
+      ),
     )
     expect(message.split('\n')).toEqual([
       expect.stringMatching(
@@ -157,7 +157,7 @@ describe('a failure', () => {
     ['other bytes', (body) => body.map((byte, at) => (at === 5 ? byte ^ 1 : byte)), /bytes that differ/],
     ['a different event', (body) => body, /expected the event {.*…, but it was {.*…\.\n/],
   ])('names %s', async (_, change, told) => {
-    const optionsOf = (options: WebhookOptions) => {
+    const changed = (options: WebhookOptions) => {
       const handle = options.on['order.created'] as (event: object, ctx: object) => unknown
       const on = {
         'order.created': (event: object, ctx: { rawBody: Uint8Array }) =>
@@ -167,7 +167,7 @@ describe('a failure', () => {
     }
     const { message } = await failure(
       'body-names',
-      adapterHarness(() => ({ optionsOf })),
+      adapterHarness((right) => ({ receiverOf: (options) => right.receiverOf(changed(options)) })),
     )
     expect(message).toMatch(told)
   })

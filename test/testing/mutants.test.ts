@@ -8,13 +8,12 @@ import {
   storeCases,
 } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
-import { FAULTY_ADAPTERS } from '../support/testing/faulty-adapters.js'
+import { adapterHarness, FAULTY_ADAPTERS } from '../support/testing/faulty-adapters.js'
 import { FAULTY_FAILURES, failureHarness } from '../support/testing/faulty-failures.js'
 import { FAULTY_INBOXES, inboxHarness } from '../support/testing/faulty-inboxes.js'
 import { FAULTY_STORES } from '../support/testing/faulty-stores.js'
 import { storeHarness } from '../support/testing/model-store.js'
-import type { Fault, Patch } from '../support/testing/patched.js'
-import { adapterHarness } from '../support/testing/plain-adapter.js'
+import { type Faults, type Patch, rowsOf } from '../support/testing/patched.js'
 import type { PlainInbox, PlainTransaction } from '../support/testing/plain-inbox.js'
 
 interface Case<Harness> {
@@ -27,26 +26,23 @@ interface Case<Harness> {
 function testCases<Part, Harness>(
   what: string,
   cases: readonly Case<Harness>[],
-  faults: readonly Fault<Part>[],
+  faults: Faults<Part>,
   harnessOf: (patch?: Patch<Part>) => Harness,
 ): void {
   const byId = new Map(cases.map((one) => [one.id, one]))
 
   describe(what, () => {
-    test.each(faults.flatMap(({ fault, seenBy, patch }) => seenBy.map((id) => [fault, id, patch] as const)))(
-      '%s: detected by %s',
-      async (_, id, patch) => {
-        await expect(byId.get(id)?.run(harnessOf(patch))).rejects.toThrow(`case ${id}: `)
-      },
-    )
+    test.each(rowsOf(faults))('$name is detected', async ({ seenBy, patch }) => {
+      for (const id of seenBy) {
+        await expect(byId.get(id)?.run(harnessOf(patch)), id).rejects.toThrow(`case ${id}: `)
+      }
+    })
 
-    test.each(cases.map(({ id, run }) => [id, run] as const))('%s passes without a fault', (_, run) =>
-      run(harnessOf()),
-    )
+    test.each(cases)('$id passes without a fault', ({ run }) => run(harnessOf()))
 
     // Users pin results to the ids: a case that is renamed or removed is missing here too.
     test('each case detects a fault', () => {
-      const useful = new Set(faults.flatMap(({ seenBy }) => seenBy))
+      const useful = new Set(rowsOf(faults).flatMap(({ seenBy }) => seenBy))
       expect([...byId.keys()].filter((id) => !useful.has(id))).toEqual([])
     })
 
