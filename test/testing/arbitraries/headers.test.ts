@@ -6,7 +6,7 @@ import { hostileHeaders, signatureHeaders, signatureOptions } from 'tix-webhooks
 import { beforeAll, describe, expect, test } from 'vitest'
 import { SECRET, sign } from '../../support/deliveries.js'
 import { runs } from '../../support/runs.js'
-import { labelsOf, manyOf } from '../../support/testing/samples-of.js'
+import { expectEach, manyOf } from '../../support/testing/samples-of.js'
 
 const AT = 1_747_490_531
 const BODY = '{}'
@@ -75,7 +75,7 @@ describe('a well-formed header', () => {
   })
 
   test('has every shape that is allowed', { tags: ['slow'] }, () => {
-    const seen = labelsOf(signatureHeaders({ of: header }), (value) => ({
+    expectEach(signatureHeaders({ of: header }), (value) => ({
       string: typeof value === 'string',
       'array of one': Array.isArray(value) && value.length === 1,
       'array in pieces': Array.isArray(value) && value.length > 1,
@@ -92,8 +92,7 @@ describe('a well-formed header', () => {
       'no signature at all': contentsOf(value, 'v1').includes(''),
       'as long as may be': joined(value).length === 4096,
     }))
-    expect(seen.missing).toEqual([])
-    const madeUp = labelsOf(signatureHeaders(), (value) => ({
+    expectEach(signatureHeaders(), (value) => ({
       '16 signatures': contentsOf(value, 'v1').length === 16,
       capitals: contentsOf(value, 'v1').some((one) => /^[0-9A-F]{64}$/.test(one)),
       'SHA-512': contentsOf(value, 'v1').some((one) => /^[0-9a-f]{128}$/.test(one)),
@@ -102,20 +101,10 @@ describe('a well-formed header', () => {
       'any text': contentsOf(value, 'v1').some((one) => /\P{ASCII}/u.test(one)),
       'an equals sign': contentsOf(value, 'v1').some((one) => /=./.test(one)),
     }))
-    expect(madeUp.missing).toEqual([])
   })
 })
 
 describe('a hostile header', () => {
-  test('is refused with a verification error, whatever it is', async () => {
-    await fc.assert(
-      fc.asyncProperty(hostileHeaders(), async (value) => {
-        expect(await refusal(value)).toEqual(expect.any(String))
-      }),
-      { numRuns: runs(125) },
-    )
-  })
-
   test('is refused though it is made of a valid one, under every way of signing', {
     tags: ['slow'],
   }, async () => {
@@ -148,7 +137,7 @@ describe('a hostile header', () => {
 
   test('has every listed form', () => {
     const [, valid = ''] = header.split(',')
-    const seen = labelsOf(hostileHeaders({ of: header }), (value) => ({
+    expectEach(hostileHeaders({ of: header }), (value) => ({
       missing: value === undefined || value === null,
       empty: value === '' || (Array.isArray(value) && value.length === 0),
       array: Array.isArray(value) && joined(value).includes(valid),
@@ -167,7 +156,6 @@ describe('a hostile header', () => {
       'the form of another service': joined(value).startsWith('sha256='),
       'a token': joined(value).startsWith('Bearer '),
     }))
-    expect(seen.missing).toEqual([])
     const withValid = manyOf(hostileHeaders({ of: header }), 1000).filter((value) =>
       joined(value).includes(valid),
     )
@@ -210,32 +198,19 @@ describe('a header that is sendable', () => {
     expect([...statuses].sort()).toEqual([400, 401])
     expect(runs).toBe(50)
   })
-
-  test('is a string of every form that HTTP can carry', async () => {
-    const refusals = await Promise.all(
-      manyOf(hostileHeaders({ of: header, sendable: true })).map((value) => refusal(value)),
-    )
-    expect(new Set(refusals).size).toBe(9)
-  })
 })
 
-describe('an invalid option is a TypeError', () => {
-  test.each(['', 'nonsense', 't=1', 'v1=00', 't=1,v1=', 't=x,v1=00', 't=1, v1=00', 't=1,v0=00', 7, null])(
-    'of: %j',
-    (of) => {
-      const options = { of: of as string }
-      expect(() => signatureHeaders(options)).toThrow(TypeError)
-      expect(() => hostileHeaders(options)).toThrow(
-        /^of must be a header as signPayload returns it, t=…,v1=…, not /,
-      )
-    },
-  )
-
-  test('a name that there is not', () => {
-    const options = { sendible: true } as object
-    expect(() => hostileHeaders(options)).toThrow(
-      'There is no option sendible. The options are of, sendable.',
-    )
+test.each(['', 'nonsense', 't=1', 'v1=00', 't=1,v1=', 't=x,v1=00', 't=1, v1=00', 't=1,v0=00', 7, null])(
+  'an of that is no header is a TypeError: %j',
+  (of) => {
+    const options = { of: of as string }
     expect(() => signatureHeaders(options)).toThrow(TypeError)
-  })
+    expect(() => hostileHeaders(options)).toThrow(/^of must be a header as signPayload returns it/)
+  },
+)
+
+test('an option that there is not is a TypeError', () => {
+  const options = { sendible: true } as object
+  expect(() => hostileHeaders(options)).toThrow('There is no option sendible.')
+  expect(() => signatureHeaders(options)).toThrow(TypeError)
 })
