@@ -2,6 +2,7 @@
 import { createSandbox } from 'tix-webhooks-sandbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, sign } from '../support/deliveries.js'
+import { schemaUrl } from '../support/examples.js'
 import { portOf } from '../support/http.js'
 import { onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
@@ -11,9 +12,7 @@ onPostgres('examples/accounts.ts', () => {
   const database = testDatabase()
 
   async function started() {
-    const url = new URL(database.url)
-    url.searchParams.set('options', database.settings())
-    vi.stubEnv('DATABASE_URL', url.href)
+    vi.stubEnv('DATABASE_URL', schemaUrl(database))
     vi.stubEnv('PORT', '0')
     const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
     const example = await import('../../examples/accounts.js')

@@ -4,40 +4,21 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { JsonObject } from 'tix-webhooks'
 import { storeCases } from 'tix-webhooks/testing'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { lifecycleEvent, orderCreated, sign } from '../support/deliveries.js'
+import { exampleEnvironment, post, schemaUrl } from '../support/examples.js'
 import { requestOf } from '../support/fetching.js'
 import { portOf } from '../support/http.js'
 import { testMysqlDatabase } from '../support/mysql-database.js'
 import { onMysql, onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
-import { deliver } from '../support/raw-bytes-harness.js'
 
-/** The output of the examples: one line for each event that they handle. */
-let printed: string[] = []
-
-beforeEach(() => {
-  vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
-  vi.stubEnv('PORT', '0')
-  printed = []
-  vi.spyOn(console, 'info').mockImplementation((line: string) => {
-    printed.push(line)
-  })
-  vi.spyOn(console, 'error').mockImplementation((line: string) => {
-    printed.push(line)
-  })
-})
-afterEach(() => {
-  vi.unstubAllEnvs()
-  vi.restoreAllMocks()
-})
+const printed = exampleEnvironment()
 
 type Listening = Pick<Server, 'listening' | 'address' | 'close'>
 
-async function post(port: number, payload: object, path = '/hooks'): Promise<[number, unknown]> {
-  const { status, text } = await deliver(port, await sign(payload), { path })
-  return [status, JSON.parse(text)]
-}
+const handled = [200, { outcome: 'handled' }]
+const duplicate = [200, { outcome: 'duplicate' }]
 
 /** The answer to a readiness probe. */
 async function readinessOf(port: number): Promise<[number, unknown]> {
@@ -55,20 +36,14 @@ describe.each(SERVERS)('examples/%s.ts', (name, start) => {
   test('handles an order once, and any event, and parses JSON on its other route', async () => {
     const server = await start()
     const port = await portOf(server)
-    try {
-      const order = orderCreated({ id: 'ord_1' })
-      expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
-      expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
-      expect(await post(port, lifecycleEvent('event.published'))).toEqual([200, { outcome: 'handled' }])
-      expect(await post(port, { parsed: true }, '/echo')).toEqual([200, { parsed: true }])
-      if (name !== 'express') expect(await readinessOf(port)).toEqual([200, { ok: true, problems: [] }])
-      expect(printed).toEqual([
-        'order ord_1: 1 tickets (attempt 1)',
-        'event.published at 2026-05-17T14:02:11Z',
-      ])
-    } finally {
-      server.close()
-    }
+    onTestFinished(() => void server.close())
+    const order = orderCreated({ id: 'ord_1' })
+    expect(await post(port, order)).toEqual(handled)
+    expect(await post(port, order)).toEqual(duplicate)
+    expect(await post(port, lifecycleEvent('event.published'))).toEqual(handled)
+    expect(await post(port, { parsed: true }, '/echo')).toEqual([200, { parsed: true }])
+    if (name !== 'express') expect(await readinessOf(port)).toEqual([200, { ok: true, problems: [] }])
+    expect(printed).toEqual(['order ord_1: 1 tickets (attempt 1)', 'event.published at 2026-05-17T14:02:11Z'])
   })
 })
 
@@ -77,56 +52,40 @@ test('examples/schemas.ts types and checks kinds by schemas, and names the path 
   const port = await portOf(server)
   const event = { id: 'evt_1' }
   const send = (type: string, data: JsonObject) => post(port, lifecycleEvent(type, data))
-  try {
-    expect(await send('event.rescheduled', { event, doors_at: '2026-06-01T20:00:00+02:00' })).toEqual([
-      200,
-      { outcome: 'handled' },
-    ])
-    expect(await send('event.rescheduled', { event, doors_at: 'soon' })).toEqual([
-      500,
-      { outcome: 'unprocessable' },
-    ])
-    expect(await send('order.created', { order: { id: 'ord_1', total_cents: -1 }, tickets: [] })).toEqual([
-      500,
-      { outcome: 'unprocessable' },
-    ])
-    expect(await send('order.refunded', { order_id: 'ord_1', amount_cents: 100 })).toEqual([
-      200,
-      { outcome: 'handled' },
-    ])
-    expect(await send('venue.opened', {})).toEqual([200, { outcome: 'handled' }])
-    expect(printed).toEqual([
-      'evt_1 now opens 2026-06-01T18:00:00.000Z',
-      expect.stringMatching(/does not fit its schema, at data\.doors_at\. \(data_mismatch\)$/),
-      expect.stringMatching(/does not fit its schema, at data\.order\.total_cents\. \(data_mismatch\)$/),
-      'refund of 100 for ord_1',
-      'no handler for venue.opened',
-    ])
-  } finally {
-    server.close()
-  }
+  onTestFinished(() => void server.close())
+  expect(await send('event.rescheduled', { event, doors_at: '2026-06-01T20:00:00+02:00' })).toEqual(handled)
+  expect(await send('event.rescheduled', { event, doors_at: 'soon' })).toEqual([
+    500,
+    { outcome: 'unprocessable' },
+  ])
+  expect(await send('order.created', { order: { id: 'ord_1', total_cents: -1 }, tickets: [] })).toEqual([
+    500,
+    { outcome: 'unprocessable' },
+  ])
+  expect(await send('order.refunded', { order_id: 'ord_1', amount_cents: 100 })).toEqual(handled)
+  expect(await send('venue.opened', {})).toEqual(handled)
+  expect(printed).toEqual([
+    'evt_1 now opens 2026-06-01T18:00:00.000Z',
+    expect.stringMatching(/does not fit its schema, at data\.doors_at\. \(data_mismatch\)$/),
+    expect.stringMatching(/does not fit its schema, at data\.order\.total_cents\. \(data_mismatch\)$/),
+    'refund of 100 for ord_1',
+    'no handler for venue.opened',
+  ])
 })
 
-describe('examples/own-store.ts', () => {
-  test('remembers what was handled in a store of its own', async () => {
-    const { ordersHooks } = await import('../../examples/own-store.js')
-    const server = createServer(ordersHooks(process.env.TIX_SIGNING_SECRET)).listen(0)
-    const port = await portOf(server)
-    try {
-      const order = orderCreated({ id: 'ord_1' })
-      expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
-      expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
-      expect(printed).toEqual(['order ord_1, remembered as orders/order.created/ord_1'])
-    } finally {
-      server.close()
-    }
-  })
-
-  test('proves that store by the conformance cases', async () => {
-    const { prove } = await import('../../examples/own-store.js')
-    await prove()
-    expect(printed).toEqual(storeCases.map(({ name }) => `the store ${name}`))
-  })
+test('examples/own-store.ts remembers what was handled in a store of its own, and proves that by the conformance cases', async () => {
+  const { ordersHooks, prove } = await import('../../examples/own-store.js')
+  const server = createServer(ordersHooks(process.env.TIX_SIGNING_SECRET)).listen(0)
+  onTestFinished(() => void server.close())
+  const port = await portOf(server)
+  const order = orderCreated({ id: 'ord_1' })
+  expect(await post(port, order)).toEqual(handled)
+  expect(await post(port, order)).toEqual(duplicate)
+  await prove()
+  expect(printed).toEqual([
+    'order ord_1, remembered as orders/order.created/ord_1',
+    ...storeCases.map(({ name }) => `the store ${name}`),
+  ])
 })
 
 test('examples/own-inbox.ts proves an inbox by the conformance cases', async () => {
@@ -140,23 +99,22 @@ test('examples/sqlite.ts keeps the tickets, the outbox and the record of an orde
   const { server, db } = await import('../../examples/sqlite.js')
   const port = await portOf(server)
   const count = (table: string) => db.prepare(`SELECT count(*) AS rows FROM ${table}`).get()
-  try {
-    const order = orderCreated({ id: 'ord_1' })
-    expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
-    expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
-    expect([count('tickets'), count('outbox')]).toMatchObject([{ rows: 1 }, { rows: 1 }])
-    // A ticket that already exists: the whole order is rolled back, and delivered again.
-    const twice = {
-      ...orderCreated({ id: 'ord_2' }),
-      data: { ...order.data, order: { ...order.data.order, id: 'ord_2' } },
-    }
-    expect(await post(port, twice)).toEqual([500, { outcome: 'failed' }])
-    expect([count('tickets'), count('outbox')]).toMatchObject([{ rows: 1 }, { rows: 1 }])
-    expect(printed).toEqual(['order ord_1: 1 tickets', expect.stringMatching(/UNIQUE constraint failed/)])
-  } finally {
+  onTestFinished(async () => {
     server.close()
     db.close()
+  })
+  const order = orderCreated({ id: 'ord_1' })
+  expect(await post(port, order)).toEqual(handled)
+  expect(await post(port, order)).toEqual(duplicate)
+  expect([count('tickets'), count('outbox')]).toMatchObject([{ rows: 1 }, { rows: 1 }])
+  // A ticket that already exists: the whole order is rolled back, and delivered again.
+  const twice = {
+    ...orderCreated({ id: 'ord_2' }),
+    data: { ...order.data, order: { ...order.data.order, id: 'ord_2' } },
   }
+  expect(await post(port, twice)).toEqual([500, { outcome: 'failed' }])
+  expect([count('tickets'), count('outbox')]).toMatchObject([{ rows: 1 }, { rows: 1 }])
+  expect(printed).toEqual(['order ord_1: 1 tickets', expect.stringMatching(/UNIQUE constraint failed/)])
 })
 
 const INBOXES = [
@@ -178,33 +136,30 @@ async function expectOrdersOnce(
 ): Promise<void> {
   const { server, pool } = await start()
   const port = await portOf(server)
-  try {
-    const order = orderCreated({ id: 'ord_1' })
-    expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
-    expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
-    await query("INSERT INTO orders VALUES ('ord_2', 1)")
-    expect(await post(port, orderCreated({ id: 'ord_2' }))).toEqual([500, { outcome: 'failed' }])
-    expect(await query('SELECT * FROM orders ORDER BY id')).toEqual([
-      { id: 'ord_1', total_cents: 5400 },
-      { id: 'ord_2', total_cents: 1 },
-    ])
-    expect(await query(`SELECT ${keys} AS recorded FROM tix_webhooks_inbox`)).toEqual([
-      { recorded: 'orders/order.created/ord_1' },
-    ])
-    expect(printed[0]).toBe('order ord_1: 5400 cents')
-  } finally {
+  onTestFinished(async () => {
     server.close()
     await pool.end()
-  }
+  })
+  const order = orderCreated({ id: 'ord_1' })
+  expect(await post(port, order)).toEqual(handled)
+  expect(await post(port, order)).toEqual(duplicate)
+  await query("INSERT INTO orders VALUES ('ord_2', 1)")
+  expect(await post(port, orderCreated({ id: 'ord_2' }))).toEqual([500, { outcome: 'failed' }])
+  expect(await query('SELECT * FROM orders ORDER BY id')).toEqual([
+    { id: 'ord_1', total_cents: 5400 },
+    { id: 'ord_2', total_cents: 1 },
+  ])
+  expect(await query(`SELECT ${keys} AS recorded FROM tix_webhooks_inbox`)).toEqual([
+    { recorded: 'orders/order.created/ord_1' },
+  ])
+  expect(printed[0]).toBe('order ord_1: 5400 cents')
 }
 
 onPostgres.each(INBOXES)('examples/%s.ts', (_, start) => {
   const database = testDatabase()
 
   test('writes each order once, in the transaction of its record', async () => {
-    const url = new URL(database.url)
-    url.searchParams.set('options', database.settings())
-    vi.stubEnv('DATABASE_URL', url.href)
+    vi.stubEnv('DATABASE_URL', schemaUrl(database))
     await expectOrdersOnce(start, database.query, 'key')
   })
 })
@@ -222,7 +177,7 @@ onMysql('examples/mysql.ts', () => {
 test('examples/fetch.ts answers a Request with a Response', async () => {
   const { POST } = await import('../../examples/fetch.js')
   const response = await POST(requestOf(await sign(orderCreated({ id: 'ord_2' }))))
-  expect([response.status, await response.json()]).toEqual([200, { outcome: 'handled' }])
+  expect([response.status, await response.json()]).toEqual(handled)
   expect(printed).toEqual(['order ord_2: 1 tickets (attempt 1)'])
 })
 

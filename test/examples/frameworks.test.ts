@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { transform } from 'esbuild'
 import express, { type Request as ExpressRequest, type RequestHandler } from 'express'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, type SignedDelivery, sign } from '../support/deliveries.js'
+import { changed, exampleEnvironment } from '../support/examples.js'
 import { requestOf } from '../support/fetching.js'
 import { listen, portOf, post } from '../support/http.js'
 import { linksOf } from '../support/pages.js'
@@ -12,20 +13,7 @@ import { ROOT } from '../support/root.js'
 
 const DOC = 'docs/frameworks.md'
 
-let printed: string[] = []
-
-beforeEach(() => {
-  vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
-  vi.stubEnv('PORT', '0')
-  printed = []
-  for (const method of ['info', 'error'] as const) {
-    vi.spyOn(console, method).mockImplementation((line: string) => void printed.push(line))
-  }
-})
-afterEach(() => {
-  vi.unstubAllEnvs()
-  vi.restoreAllMocks()
-})
+const printed = exampleEnvironment()
 
 test(`${DOC} links each file of examples/frameworks`, () => {
   const files = linksOf(DOC).map(({ file }) => file)
@@ -88,14 +76,9 @@ test.each(['nest-express', 'nest-fastify'])(
   },
 )
 
-function changed({ header, body }: SignedDelivery): SignedDelivery {
-  return { header, body: Buffer.concat([body, Buffer.from(' ')]) }
-}
-
 /** The form in which each gateway passes a delivery. */
 const GATEWAYS: Readonly<Record<string, (delivery: SignedDelivery, method: string) => object>> = {
   'version 2, an HTTP API': ({ header, body }, method) => ({
-    version: '2.0',
     headers: { 'x-service-signature': header },
     requestContext: { http: { method, path: '/hooks' } },
     isBase64Encoded: false,
