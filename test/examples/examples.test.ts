@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { createServer, type Server } from 'node:http'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { JsonObject } from 'tix-webhooks'
 import { storeCases } from 'tix-webhooks/testing'
@@ -12,6 +11,7 @@ import { portOf } from '../support/http.js'
 import { testMysqlDatabase } from '../support/mysql-database.js'
 import { onMysql, onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
+import { ROOT } from '../support/root.js'
 
 const printed = exampleEnvironment()
 
@@ -182,43 +182,31 @@ test('examples/fetch.ts answers a Request with a Response', async () => {
 })
 
 test('the demo runs in full on each framework and ends by itself', async () => {
-  const root = fileURLToPath(new URL('../..', import.meta.url))
-  const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'demo'], { cwd: root })
-  const [start = '', ...printed] = stdout.trim().split('\n\n')
-  const [chapters, [end = '']] = [printed.slice(0, -1), printed.slice(-1)]
+  const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'demo'], { cwd: ROOT })
+  const [start = '', ...chapters] = stdout.trim().split('\n\n')
   expect(start).toMatch(/^The ticketing service listens on http:\/\/127\.0\.0\.1:\d+, and sends to\n/)
-  const summary = chapters.map((chapter) => {
-    const [what = '', ...rows] = chapter.split('\n')
-    return [
-      what.replace(/in [\d.]+ s/, 'in a moment'),
-      ...new Set(rows.map((row) => row.trim().split(/ {2,}/).slice(1).join(' | '))),
-    ]
+  expect(chapters.pop()).toMatch(
+    /^Next, .+\n(?: {2}npm install .+\n)+ {2}npx tix-webhooks secret >> \.env .+/,
+  )
+  const told = chapters.map((chapter) => {
+    const rows = chapter.split('\n').slice(1)
+    return [...new Set(rows.map((row) => row.trim().split(/ {2,}/).slice(1).join(' | ')))]
   })
-  expect(summary).toEqual([
-    ['An event is created. It is a draft, so no webhook is sent.'],
-    ['It is published, and now on_sale.', '200 handled | event.published'],
-    ['Two tickets are sold.', '200 handled | 2 tickets mailed, attempt 1'],
-    ['The same order is sent again, with a new signature.', '200 duplicate | no handler ran'],
-    ['Three tickets are sold while the mail server is down.', '500 failed | the handler ran and threw'],
+  expect(told).toEqual([
+    [],
+    ['200 handled | event.published'],
+    ['200 handled | 2 tickets mailed, attempt 1'],
+    ['200 duplicate | no handler ran'],
+    ['500 failed | the handler ran and threw'],
     [
-      'It stays down for four days, which pass in a moment. The service gives up after 72 hours; the Hono app stops it at the fifth attempt.',
       '10 × 500 failed | 10 × the handler ran and threw',
       '3 × 500 failed, 200 parked | 4 × the handler ran and threw',
     ],
-    [
-      'The mail server is back. Each app has kept the order, and replays it: hooks.replay({}).',
-      'replay: handled | 3 tickets mailed, attempt 12',
-      'replay: handled | 3 tickets mailed, attempt 6',
-    ],
-    [
-      'The service knows nothing of a replay. It says of the order:',
-      'failed after 11 attempts',
-      'delivered after 5 attempts',
-    ],
-    ['The event is cancelled.', '200 handled | event.cancelled'],
-    ['Someone sends two orders without knowing the secret.', '2 × 401 unauthenticated | no handler ran'],
+    ['replay: handled | 3 tickets mailed, attempt 12', 'replay: handled | 3 tickets mailed, attempt 6'],
+    ['failed after 11 attempts', 'delivered after 5 attempts'],
+    ['200 handled | event.cancelled'],
+    ['2 × 401 unauthenticated | no handler ran'],
   ])
   const tellers = chapters.slice(1).map((chapter) => chapter.match(/^ {2}\w+/gm))
   expect(new Set(tellers.map(String))).toEqual(new Set(['  Express,  Fastify,  Hono']))
-  expect(end).toMatch(/^Next, .+\n(?: {2}npm install .+\n)+ {2}npx tix-webhooks secret >> \.env .+/)
 })

@@ -141,4 +141,4 @@ test('whatever call it is interrupted at, the example of SQLite issues the ticke
     db.close()
   }
   rmSync(folder, { recursive: true })
-})
+}, 60_000)

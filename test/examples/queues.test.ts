@@ -61,14 +61,6 @@ onOwnPostgres('examples/graphile-worker.ts', () => {
     await everyJobIsDone()
     expect(jobsOf('ord_1')).toEqual([expect.stringMatching(/^job of orders\/order\.created\/ord_1: tik_/)])
   })
-
-  test('makes one job of an order that is delivered many times at once', async () => {
-    const order = orderCreated({ id: 'ord_2' })
-    const answers = await Promise.all(Array.from({ length: 8 }, () => post(port, order)))
-    expect(answers.filter(([, body]) => (body as { outcome: string }).outcome === 'handled')).toHaveLength(1)
-    await everyJobIsDone()
-    expect(jobsOf('ord_2')).toHaveLength(1)
-  })
 })
 
 onOwnRedis('examples/bullmq.ts', () => {

@@ -95,9 +95,6 @@ const BODIES: Faults<PlainAdapter> = {
   'body-spacing, re-serialised-body, content-type-unknown': text((body) => JSON.stringify(JSON.parse(body))),
   'body-decoded, body-bytes, body-mark': text((body) => body),
   'body-mark, body-mark-unsigned': bytes((body) => (body[0] === 0xef ? body.subarray(3) : body)),
-  'body-spacing, tampered-byte': bytes((body) =>
-    Buffer.from(Buffer.from(body).toString('latin1').trim(), 'latin1'),
-  ),
   'body-text': text((body) => body.normalize()),
   // Refuses names that could be an attack on a prototype.
   'body-names': text((body) => (body.includes('__proto__') ? '' : body)),
@@ -159,22 +156,7 @@ const REQUESTS: Faults<PlainAdapter> = {
     const { secret } = given
     return { ...given, secret: typeof secret === 'function' ? () => secret({}) : secret }
   }),
-  'header-name': [
-    delivering((_, { headers }) => ({ header: headers.get('x-service-signature') })),
-    // By the name as it was given.
-    (right) => {
-      let name = ''
-      const patch = delivering((_, { headers }) => ({ header: Object.fromEntries(headers)[name] ?? null }))
-      return {
-        ...patch(right),
-        receiverOf(given) {
-          const receiver = right.receiverOf(given)
-          name = given.signature?.header ?? receiver.headerName
-          return receiver
-        },
-      }
-    },
-  ],
+  'header-name': delivering((_, { headers }) => ({ header: headers.get('x-service-signature') })),
   'header-signatures': delivering(({ header }) => ({
     header: String(header).split(',').slice(0, 2).join(','),
   })),

@@ -128,27 +128,6 @@ function grouping(
   })
 }
 
-/** Failures that have kept these. */
-async function holding(page: readonly Failure[]): Promise<KeptFailures> {
-  const failures = memoryFailures()
-  for (const one of page) await failures.keep({ ...one, failedAt: one.lastAt, isReplay: false })
-  return failures
-}
-
-/** As of a backend whose pages are a megabyte. */
-function ofFirstMegabyte(method: 'list' | 'count' | 'groups'): FailuresPatch {
-  return (right) => ({
-    async [method](query?: object) {
-      let bytes = 0
-      const page = (await right.list({ order: 'oldest', limit: 1_000 })).filter(({ rawBody }) => {
-        bytes += rawBody.length
-        return bytes - rawBody.length < 1_000_000
-      })
-      return (await holding(page))[method](query)
-    },
-  })
-}
-
 /** Return nothing for a wrong name. */
 const ignoring =
   (method: 'list' | 'count' | 'groups'): FailuresPatch =>
@@ -169,7 +148,6 @@ const KEEPING: Faults<KeptFailures> = {
   'keep-new': [
     (right) => ({ keep: async (failed) => void (await right.keep(failed)) as never }),
     returning(({ lastAt }) => ({ lastAt: new Date(Math.floor(ms(lastAt) / 1000) * 1000) })),
-    returning(({ firstAt }) => ({ firstAt: firstAt.toISOString() })),
   ],
   'keep-absent': [
     returning(({ orderId }) => ({ orderId: orderId ?? null })),
@@ -268,8 +246,6 @@ const LISTING: Faults<KeptFailures> = {
     querying(({ limit = 1_000 }) => ({ limit })),
     querying(({ limit }) => ({ limit: limit && Math.min(limit, 100) })),
     (right) => ({ count: async (filter) => (await right.list(filter)).length }),
-    ofFirstMegabyte('list'),
-    ofFirstMegabyte('count'),
   ],
   'list-filters': [
     ...(['state', 'kind', 'account', 'namespace', 'group', 'eventId', 'orderId'] as const).map((name) =>
@@ -323,8 +299,13 @@ const GROUPS: Faults<KeptFailures> = {
     (right) => ({ groups: ({ limit, namespace } = {}) => right.groups({ limit, namespace }) }),
   ],
   'groups-limit': [
-    ofFirstMegabyte('groups'),
-    (right) => ({ groups: async (query) => (await holding(await right.list(query))).groups(query) }),
+    // Groups only as many failures as the limit.
+    (right) => ({
+      async groups(query) {
+        const seen = new Set((await right.list(query)).map(({ group }) => group))
+        return (await right.groups(query)).filter(({ group }) => seen.has(group))
+      },
+    }),
     (right) => ({ groups: (query) => right.groups({ ...query, limit: 1_000 }) }),
     (right) => ({
       groups: async ({ limit = 100, ...filter } = {}) =>
