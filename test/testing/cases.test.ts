@@ -152,16 +152,14 @@ describe('a failure has what was expected, what came, and what led to it:', () =
   })
 })
 
-/** Harnesses by what they are of, with a part of the message of a failure, and a case other than the first. */
-type Rows = Readonly<
-  Record<Subject, readonly (readonly [what: string, harness: unknown, told: string, id?: string])[]>
->
+/** Harnesses, each with a part of the message of a failure, and its case if that is not the first. */
+type Rows = Readonly<Record<Subject, readonly (readonly [harness: unknown, told: string, id?: string])[]>>
 
 const FIRST = { store: 'claim-fresh', inbox: 'handled', failures: 'keep-new', adapter: 'answer-handled' }
 
 const rowsOf = (rows: Rows) =>
   (Object.keys(rows) as Subject[]).flatMap((subject) =>
-    rows[subject].map(([what, harness, told, id = FIRST[subject]]) => ({ subject, what, harness, told, id })),
+    rows[subject].map(([harness, told, id = FIRST[subject]]) => ({ subject, harness, told, id })),
   )
 
 const claimed = (told: string) => `expected {"status":"claimed","attempt":1}, but it returned ${told}.`
@@ -170,72 +168,35 @@ const { get, ...others } = memoryFailures()
 
 const SHOWN: Rows = {
   store: [
+    [claiming({ status: 'claimed', attempt: '1' }), claimed('{"status":"claimed","attempt":"1"}')],
+    [claiming({ status: 'claimed', attempt: 1n }), claimed('{"status":"claimed","attempt":"bigint 1"}')],
+    [claiming(circular()), claimed('[object Object]')],
     [
-      'text for a number',
-      claiming({ status: 'claimed', attempt: '1' }),
-      claimed('{"status":"claimed","attempt":"1"}'),
-    ],
-    [
-      'a bigint',
-      claiming({ status: 'claimed', attempt: 1n }),
-      claimed('{"status":"claimed","attempt":"bigint 1"}'),
-    ],
-    [
-      'no number',
-      claiming({ status: 'claimed', attempt: NaN }),
-      claimed('{"status":"claimed","attempt":"number NaN"}'),
-    ],
-    ['nothing', claiming(undefined), claimed('undefined')],
-    ['what JSON lacks', claiming(circular()), claimed('[object Object]')],
-    [
-      'the answers to a race',
       storeHarness(() => ({ decide: (_, call, now) => transition(undefined, call, now) })),
       'expected 1 × {"status":"claimed","attempt":1} and 23 × {"status":"in_flight","retryAfterMs":1740000 to 1800000}, but they returned 24 × {"status":"claimed","attempt":1}',
       'race-fresh',
     ],
     [
-      'a second client with a backend of its own',
       { create: createModel, createSecond: createModel, advance },
       'claim by b on the second client (step 2): expected {"status":"in_flight","retryAfterMs":1740000 to 1800000}, but it returned {"status":"claimed","attempt":1}.',
       'client-records',
     ],
   ],
   inbox: [
-    ['an unknown end', inboxes(async () => ({ status: 'done' })), 'expected handled, but it was "done".\n'],
+    [inboxes(async () => ({ status: 'handled' })), 'but its work was not called.\n', 'handled-empty'],
     [
-      'an end without work',
-      inboxes(async () => ({ status: 'handled' })),
-      'but its work was not called.\n',
-      'handled-empty',
-    ],
-    [
-      'the effects that are too many',
       { ...plainInboxes, read: async () => (await plainInboxes.read()).flatMap((id) => [id, id]) },
       'expected "a", "b" to be written, but there is "a", "a", "b", "b".\n',
     ],
-    ['a long key in short', inboxes(reject), 'deliver "/////////…///": expected handled', 'key-long'],
+    [inboxes(reject), 'deliver "/////////…///": expected handled', 'key-long'],
   ],
   failures: [
     [
-      'the field that differs',
       failuresWith({ ...others, get: async (key: string) => ({ ...(await get(key)), attempts: '1' }) }),
       "get '1': expected attempts to be 1, but it is '1'.\n",
     ],
+    [listing([{ key: 'k' }]), "expected those of '1', '2', but it returned 'k'.\n", 'list-fields'],
     [
-      'no list',
-      listing(undefined),
-      'list {  }: expected an array, but it returned undefined.\n',
-      'list-fields',
-    ],
-    [
-      'another key',
-      listing([{ key: 'k' }]),
-      "expected those of '1', '2', but it returned 'k'.\n",
-      'list-fields',
-    ],
-    ['an empty list', listing([]), "expected those of '1', '2', but it returned no key.\n", 'list-fields'],
-    [
-      'the client that made a call',
       { create: async () => gone, createSecond: async () => ({ ...gone }) },
       "  3. delete '0' by the second client → false",
       'race-deletes',
@@ -243,86 +204,51 @@ const SHOWN: Rows = {
   ],
   adapter: [
     [
-      'no content-type',
-      sending({ ...HANDLED, headers: {} }),
-      'but got 200 {"outcome":"handled"} with no content-type',
-    ],
-    [
-      'no Retry-After',
       sending({ ...HANDLED, status: 503, text: '{"outcome":"retry_later"}' }),
       'with content-type: application/json and retry-after: 123, but got 503 {"outcome":"retry_later"} with content-type: application/json',
       'answer-retry-later',
     ],
-    ['no body', sending({ ...HANDLED, text: '' }), 'but got 200 (no body) with content-type'],
     [
-      'a page',
       sending({ ...HANDLED, text: `<html>${' '.repeat(100_000)}` }),
       `but got 200 <html>${' '.repeat(194)}… with`,
     ],
     [
-      'the secret in a header',
       sending({ ...HANDLED, headers: { ...HANDLED.headers, 'x-debug': 'key whsec_of_the_adapter_cases' } }),
       'expected headers that reveal nothing, but got x-debug: key whsec_of_the_adapter_cases',
     ],
-    ['a handler that did not run', sending(HANDLED), 'handler to run 1 ×, but it ran 0 ×'],
-    ['no answer', counted({ send: never }, 0.05).harness, 'an answer, but there was none within 0.05 s.\n'],
-    [
-      'a close that rejects',
-      counted({ close: reject }).harness,
-      'to close, but it was rejected: connection refused.\n',
-    ],
-    [
-      'a close that hangs',
-      counted({ close: never }, 0.1).harness,
-      'to close, but there was none within 0.1 s.\n',
-    ],
-    [
-      'another failure before that of a close',
-      counted({ close: reject, send: async () => ({ ...HANDLED, status: 404 }) }).harness,
-      'but got 404',
-    ],
+    [counted({ send: never }, 0.05).harness, 'an answer, but there was none within 0.05 s.\n'],
+    [counted({ close: reject }).harness, 'to close, but it was rejected: connection refused.\n'],
+    [counted({ close: never }, 0.1).harness, 'to close, but there was none within 0.1 s.\n'],
+    [counted({ close: reject, send: async () => ({ ...HANDLED, status: 404 }) }).harness, 'but got 404'],
   ],
 }
 
-test.each(rowsOf(SHOWN))('a failure of $subject shows $what', async ({ subject, id, harness, told }) => {
+test.each(rowsOf(SHOWN))('a failure of $subject shows: $told', async ({ subject, id, harness, told }) => {
   const { message } = await failure(subject, id, harness)
   expect(message).toContain(`case ${id}: `)
   expect(message).toContain(told)
 })
 
-const throwing = () => {
-  throw cause
-}
-
 const REJECTED: Rows = {
   store: [
-    ['a claim', stores({ claim: reject }), 'claim by a was rejected: connection refused.\n'],
-    ['a claim that throws', stores({ claim: throwing }), 'claim by a was rejected: connection refused.\n'],
+    [stores({ claim: reject }), 'claim by a was rejected: connection refused.\n'],
     [
-      'an advance',
       { create: createStore, advance: reject },
       '25 min pass was rejected: connection refused',
       'claim-takeover',
     ],
   ],
-  inbox: [
-    [
-      'a delivery',
-      inboxes(reject),
-      'deliver "1": expected handled, but it was rejected: connection refused.\n',
-    ],
-  ],
-  failures: [['a keep', failuresWith({ keep: reject }), "keep '1' was rejected: connection refused.\n"]],
+  inbox: [[inboxes(reject), 'deliver "1": expected handled, but it was rejected: connection refused.\n']],
+  failures: [[failuresWith({ keep: reject }), "keep '1' was rejected: connection refused.\n"]],
   adapter: [
     [
-      'a client',
       counted({ send: reject }).harness,
       'an order: expected an answer, but it was rejected: connection refused.\n',
     ],
   ],
 }
 
-test.each(rowsOf(REJECTED))('a failure by $what of $subject that rejects has the cause', async (row) => {
+test.each(rowsOf(REJECTED))('a failure of $subject has the cause: $told', async (row) => {
   const { subject, id, harness, told } = row
   const found = await failure(subject, id, harness)
   expect(found.message).toContain(`case ${id}: ${told}`)
@@ -340,64 +266,46 @@ const ANSWER = 'it must resolve to { status, headers, text }'
 
 const REFUSED: Rows = {
   store: [
-    ['nothing', undefined, 'The harness has no create function: pass { create, advance }'],
-    ['no advance', { create: createStore }, 'The harness has no advance function: pass { create, advance }'],
-    ['no second', { create: createStore, advance, createSecond: {} }, 'createSecond must be'],
-    ['no purge', { create: createStore, advance, purge: {} }, 'purge must be a function, or absent'],
-    ['no store', { create: async () => undefined, advance }, 'something without a claim function'],
+    [{ create: createStore }, 'The harness has no advance function: pass { create, advance }'],
+    [{ create: createStore, advance, purge: {} }, 'purge must be a function, or absent'],
+    [stores({ renew: undefined }), 'something without a renew function: it must resolve to an Idem'],
+    [{ create: createSame, advance }, 'no createSecond function: add one', 'race-fresh'],
     [
-      'no renew',
-      stores({ renew: undefined }),
-      'something without a renew function: it must resolve to an Idem',
-    ],
-    ['no second client', { create: createSame, advance }, 'no createSecond function: add one', 'race-fresh'],
-    [
-      'a second client that is the first',
       { create: createSame, createSecond: createSame, advance },
       'resolved to the store of create()',
       'race-fresh',
     ],
   ],
   inbox: [
-    ['nothing', undefined, 'The harness has no create function: pass { create, write, read, fail,'],
-    ['no read', { ...plainInboxes, read: [] }, 'The harness has no read function'],
-    ['no cut', withoutCut, 'The harness has no cut: pass a function, as InboxHarness describes it, or null'],
-    ['no inbox', { ...plainInboxes, create: async () => undefined }, 'something without a once function'],
+    [undefined, 'The harness has no create function: pass { create, write, read, fail,'],
+    [withoutCut, 'The harness has no cut: pass a function, as InboxHarness describes it, or null'],
+    [{ ...plainInboxes, create: async () => undefined }, 'something without a once function'],
     [
-      'a failing statement that does not fail',
       { ...plainInboxes, fail: async () => {} },
       "the harness's fail() resolved, but it must send a statement that fails",
       'swallowed',
     ],
   ],
   failures: [
-    ['failures', memoryFailures(), 'The harness has no create function: pass { create }'],
-    ['no purge', { create: createFailures, purge: memoryFailures() }, 'purge must be a function'],
-    ['no failures', { create: async () => undefined }, 'something without a keep function'],
+    [memoryFailures(), 'The harness has no create function: pass { create }'],
+    [{ create: createFailures, purge: memoryFailures() }, 'purge must be a function'],
     [
-      'a second client without count',
       { create: createFailures, createSecond: async () => ({ ...memoryFailures(), count: 5 }) },
       'createSecond() resolved to something without a count function: it must resolve to Failures (keep, get',
     ],
   ],
   adapter: [
-    ['an adapter', () => {}, 'The harness has no mount function: pass { mount }'],
-    ['no time', { ...apps, timeoutSeconds: 0 }, 'must be a number of seconds above 0'],
-    ['a time of text', { ...apps, timeoutSeconds: '5' }, 'must be a number of seconds above 0'],
-    [
-      'a mount of nothing',
-      mounting(undefined),
-      'without a send function: it must resolve to { send, close }',
-    ],
-    ['a mount of a client', mounting({ send: () => {} }), 'without a close function'],
-    ['no answer', sending(undefined), ANSWER],
-    ['a Response', sending(new Response()), ANSWER],
-    ['no headers', sending({ status: 200, text: '' }), ANSWER],
-    ['a status as text', sending({ ...HANDLED, status: '200' }), ANSWER],
+    [() => {}, 'The harness has no mount function: pass { mount }'],
+    [{ ...apps, timeoutSeconds: '5' }, 'must be a number of seconds above 0'],
+    [mounting(undefined), 'without a send function: it must resolve to { send, close }'],
+    [mounting({ send: () => {} }), 'without a close function'],
+    [sending(new Response()), ANSWER],
+    [sending({ status: 200, text: '' }), ANSWER],
+    [sending({ ...HANDLED, status: '200' }), ANSWER],
   ],
 }
 
-test.each(rowsOf(REFUSED))('a harness of $subject with $what is refused with what to pass', async (row) => {
+test.each(rowsOf(REFUSED))('a harness of $subject is refused with what to pass: $told', async (row) => {
   const refusal = await failure(row.subject, row.id, row.harness)
   if (row.subject !== 'inbox') expect(refusal).toBeInstanceOf(TypeError)
   expect(refusal.message).toContain(row.told)
