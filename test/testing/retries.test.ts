@@ -202,32 +202,21 @@ describe('Retry-After', () => {
   })
 })
 
-const { now, advance } = createTestClock()
+const { now } = createTestClock()
 
-test.each<[string, { send?: unknown; delivery?: unknown; options?: unknown }, RegExp]>([
-  [
-    'send that returns nothing',
-    { send: () => {} },
-    /^send must return the answer.+undefined\. Is a return missing\?$/,
-  ],
-  ['a status that is text', { send: () => ({ status: '200' }) }, /it returned an object without one\.$/],
-  ['no function', { send: 'send' }, /^send must be a function \(delivery\) => answer, not a string\.$/],
-  ['no delivery', { delivery: null }, /^delivery must be made by signedDelivery or signedBody.+not null\.$/],
-  ['a delivery of a scenario', { delivery: { body: '{}' } }, /^delivery must be made by/],
-  ['a misspelt option', { options: { schedules: [5] } }, /^There is no option schedules\./],
-  ['options that are null', { options: null }, /^options must be an object of schedule, clock/],
-  ['a schedule that is a number', { options: { schedule: 5 } }, /^schedule must be a list.+not a number\.$/],
-  ['a schedule that stays', { options: { schedule: [5, 5] } }, /^schedule must be.+not \[5, 5\]\.$/],
-  ['a schedule that begins at 0', { options: { schedule: [0, 5] } }, /^schedule must be.+not \[0, 5\]\.$/],
-  ['a schedule with text', { options: { schedule: [5, '60'] } }, /^schedule must be.+not \[5, "60"\]\.$/],
-  ['a schedule without end', { options: { schedule: [5, Infinity] } }, /^schedule must be.+Infinity/],
-  [
-    'a clock that is only its now',
-    { options: { clock: now } },
-    /^clock must be the whole.+not a function\.$/,
-  ],
-  ['a clock without a time', { options: { clock: { advance } } }, /^clock must be the whole object/],
-])('%s is a TypeError', async (_, { send = () => ({ status: 200 }), delivery, options }, message) => {
+test.each<[{ send?: unknown; delivery?: unknown; options?: unknown }, RegExp]>([
+  [{ send: () => {} }, /^send must return the answer.+undefined\. Is a return missing\?$/],
+  [{ send: () => ({ status: '200' }) }, /it returned an object without one\.$/],
+  [{ delivery: null }, /^delivery must be made by signedDelivery or signedBody.+not null\.$/],
+  [{ delivery: { body: '{}' } }, /^delivery must be made by/],
+  [{ options: { schedules: [5] } }, /^There is no option schedules\./],
+  [{ options: null }, /^options must be an object of schedule, clock/],
+  [{ options: { schedule: 5 } }, /^schedule must be a list.+not a number\.$/],
+  [{ options: { schedule: [5, 5] } }, /^schedule must be.+not \[5, 5\]\.$/],
+  [{ options: { schedule: [0, 5] } }, /^schedule must be.+not \[0, 5\]\.$/],
+  [{ options: { schedule: [5, Infinity] } }, /^schedule must be.+Infinity/],
+  [{ options: { clock: now } }, /^clock must be the whole.+not a function\.$/],
+])('%o is refused', async ({ send = () => ({ status: 200 }), delivery, options }, message) => {
   const signed = await signedDelivery('order.created', { secret: SECRET })
   const error = await errorOf(() =>
     deliverWithRetries(

@@ -147,21 +147,20 @@ export class PlainTransaction {
     private readonly isGuarded = true,
   ) {}
 
-  async write(effect: string): Promise<void> {
-    this.refuseIfOver()
-    await this.connection.write(effect)
+  write(effect: string): Promise<void> {
+    return this.use(() => this.connection.write(effect))
   }
 
-  async fail(): Promise<void> {
-    this.refuseIfOver()
-    await this.connection.fail()
+  fail(): Promise<void> {
+    return this.use(() => this.connection.fail())
   }
 
-  async nest(work: (inner: PlainTransaction) => Promise<void>): Promise<void> {
-    this.refuseIfOver()
-    await this.connection.savepoint()
-    await work(this).catch(() => {})
-    await this.release()
+  nest(work: (inner: PlainTransaction) => Promise<void>): Promise<void> {
+    return this.use(async () => {
+      await this.connection.savepoint()
+      await work(this).catch(() => {})
+      await this.release()
+    })
   }
 
   async release(): Promise<void> {
@@ -169,8 +168,9 @@ export class PlainTransaction {
     await this.connection.release()
   }
 
-  private refuseIfOver(): void {
+  private async use(call: () => Promise<void>): Promise<void> {
     if (this.isOver && this.isGuarded) throw new Error('the transaction is over')
+    await call()
   }
 }
 

@@ -106,11 +106,11 @@ test.each([
 })
 
 test('toInject gives what inject takes: headers of its own, and bytes as a Buffer', async () => {
-  const { toInject, headers, body } = await signedDelivery('order.created', { secret })
+  const { toInject, header, headers, body } = await signedDelivery('order.created', { secret })
   const request = toInject('/hooks')
   expect(request).toEqual({ method: 'POST', url: '/hooks', headers, payload: body })
   request.headers['x-service-signature'] = 'changed'
-  expect(toInject('/hooks').headers).toEqual(headers)
+  expect(headers['x-service-signature']).toBe(header)
   const bytes = await signedBody(Uint8Array.of(1, 2, 3).subarray(1), { secret })
   expect(bytes.toInject('/hooks').payload).toEqual(Buffer.from([2, 3]))
 })

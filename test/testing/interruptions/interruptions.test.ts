@@ -269,16 +269,16 @@ test('a world that nobody sees is disposed of, one that is returned is not', asy
   expect(disposed).toEqual([0])
 })
 
-test.each<[string, object, string]>([
-  ['no prepare', { prepare: undefined }, 'prepare must be a function, not undefined'],
-  ['no start', { start: {} }, 'start must be a function, not an object'],
-  ['another also', { also: 'fails' }, 'also must be "rejects", or left out, not "fails"'],
-  ['an unknown option', { deliveries: [] }, 'deliveries'],
-  ['no delivery', { delivery: undefined }, 'delivery must be made by signedDelivery'],
-  ['an empty list', { delivery: [] }, 'delivery must be made by signedDelivery'],
-  ['a world that is none', { prepare: () => 1 }, 'prepare must return the world'],
-  ['a process that is none', { start: () => ({}) }, 'start must return a fetch handler'],
-])('%s is refused', async (_, wrong, message) => {
+test.each<[object, string]>([
+  [{ prepare: undefined }, 'prepare must be a function, not undefined'],
+  [{ start: {} }, 'start must be a function, not an object'],
+  [{ also: 'fails' }, 'also must be "rejects", or left out, not "fails"'],
+  [{ deliveries: [] }, 'deliveries'],
+  [{ delivery: undefined }, 'delivery must be made by signedDelivery'],
+  [{ delivery: [] }, 'delivery must be made by signedDelivery'],
+  [{ prepare: () => 1 }, 'prepare must return the world'],
+  [{ start: () => ({}) }, 'start must return a fetch handler'],
+])('%o is refused', async (wrong, message) => {
   const options = { prepare, start: started(typical), delivery, ...wrong } as never
   await expect(interruptions(options)).rejects.toThrow(message)
 })

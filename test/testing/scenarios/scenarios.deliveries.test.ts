@@ -220,23 +220,15 @@ test('thin suits what has the id of an event, and nothing else', async () => {
 })
 
 describe('a mistake is a TypeError that says which:', () => {
-  test.each<[string, unknown, RegExp]>([
-    ['no source', undefined, /^options must be an object of body, secret/],
-    ['no body', { secret: SECRET }, /^body must be a string, the JSON of an event, not undefined/],
-    ['a body that is parsed', { secret: SECRET, body: {} }, /^body must be a string.*not an object/],
-    ['a body that is no JSON', { secret: SECRET, body: 'x' }, /^body must be the JSON of a genuine event/],
-    [
-      'an event without a type',
-      { secret: SECRET, body: '{"created_at":"2026-05-17T14:02:11Z"}' },
-      /with a type/,
-    ],
-    ['no secret', { body: ordered() }, /^secret is undefined: pass the signing secret/],
-    [
-      'a misspelt option',
-      { body: ordered(), secret: SECRET, tolerance: 5 },
-      /^There is no option tolerance\./,
-    ],
-  ])('%s', async (_, source, message) => {
+  test.each<[unknown, RegExp]>([
+    [undefined, /^options must be an object of body, secret/],
+    [{ secret: SECRET }, /^body must be a string, the JSON of an event, not undefined/],
+    [{ secret: SECRET, body: {} }, /^body must be a string.*not an object/],
+    [{ secret: SECRET, body: 'x' }, /^body must be the JSON of a genuine event/],
+    [{ secret: SECRET, body: '{"created_at":"2026-05-17T14:02:11Z"}' }, /with a type/],
+    [{ body: ordered() }, /^secret is undefined: pass the signing secret/],
+    [{ body: ordered(), secret: SECRET, tolerance: 5 }, /^There is no option tolerance\./],
+  ])('%o', async (source, message) => {
     for (const name of ['wrong-secret', 'two-v1', 'reordered']) {
       const made = makeScenario(name, source as ScenarioSource)
       await expect(made).rejects.toThrow(TypeError)
