@@ -131,13 +131,14 @@ onPostgres('examples/failures.ts', () => {
     await breakHandler()
     await send(order('ord_5'))
     await deployFix()
-    const requests = [
+    const key = 'orders/order.created/ord_5'
+    for (const request of [
       'GET /',
       'GET /body?key=x',
       'POST /replay?group=x',
-      'DELETE /?key=orders/order.created/ord_5',
-    ]
-    for (const request of [...requests, 'GET /?state=no', 'PUT /']) {
+      `DELETE /?key=${key}`,
+      'PUT /',
+    ]) {
       for (const authorization of [undefined, '', 'Bearer', 'Bearer ', TOKEN, `Bearer ${TOKEN}x`]) {
         expect(await ask(request, authorization)).toEqual({ status: 401, text: 'Unauthorized' })
       }
@@ -147,10 +148,7 @@ onPostgres('examples/failures.ts', () => {
 
   test.each([
     ['GET /?state=no', "state must be 'failing' or 'parked'"],
-    ['GET /?unknown=x', 'unknown? Known are key, group'],
-    ['GET /?limit=many', 'limit must be a whole number from 1 to 1000'],
     ['POST /replay', 'Give a key or a group, in the query or as an option.'],
-    ['DELETE /', 'Give one key'],
   ])('answers %s 400, and says why', async (request, why) => {
     const { status, text } = await ask(request, `Bearer ${TOKEN}`)
     expect([status, JSON.parse(text)]).toEqual([400, { error: expect.stringContaining(why) }])

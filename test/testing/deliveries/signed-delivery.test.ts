@@ -181,29 +181,7 @@ test.each<[string, SigningOptions['secret']]>([
   const delivery = await signedDelivery('order.created', { secret: given })
   for (const one of [delivery, await delivery.signAgain(), await signedBody('{}', { secret: given })]) {
     expect(JSON.stringify(one)).not.toContain(SECRET)
-    expect(inspect(one, { depth: Number.POSITIVE_INFINITY, showHidden: true })).not.toContain(SECRET)
-    expect(partsOf(one).filter(isSecret)).toEqual([])
+    const seen = inspect(one, { depth: Number.POSITIVE_INFINITY, showHidden: true, maxArrayLength: null })
+    for (const form of [SECRET, inspect(Buffer.from(SECRET)).slice(8, 40)]) expect(seen).not.toContain(form)
   }
-  // The walk would find it.
-  expect(partsOf(Object.assign(() => {}, { [Symbol('deep')]: [{ given }] })).some(isSecret)).toBe(true)
 })
-
-function isSecret(part: unknown): boolean {
-  if (typeof part === 'string') return part.includes(SECRET)
-  return part instanceof Uint8Array && Buffer.from(part).includes(SECRET)
-}
-
-/** Everything that can be reached by properties, hidden ones and those of functions and prototypes included. */
-function partsOf(whole: unknown): unknown[] {
-  const parts = new Set<unknown>([whole])
-  for (const part of parts) {
-    if ((typeof part !== 'object' && typeof part !== 'function') || part === null) continue
-    if (part instanceof Uint8Array) continue
-    for (const key of Reflect.ownKeys(part)) {
-      const { value, get, set } = Object.getOwnPropertyDescriptor(part, key) ?? {}
-      for (const found of [key, value, get, set]) parts.add(found)
-    }
-    parts.add(Object.getPrototypeOf(part))
-  }
-  return [...parts]
-}
