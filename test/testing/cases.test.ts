@@ -362,13 +362,25 @@ describe('the cases of a store', () => {
     expect(mostTrips).toBeGreaterThan(2)
   })
 
-  test('pass on one whose records end with the process: it has no second client', async () => {
-    let now = 0
-    const create = async () => memoryStore({ now: () => now })
+  test('pass on a memory store that all share, as they share a database, and on one that is new for each', async () => {
+    // It has fractions, and advances by itself as a real clock.
+    let now = 1_790_000_000_000.123
+    const clock = {
+      now() {
+        now += 0.1
+        return now
+      },
+    }
     const advance = async (ms: number) => {
       now += ms
     }
-    for (const { run } of storeCases) await run({ create, advance })
+    const store = memoryStore(clock)
+    const shared = { create: async () => store, createSecond: async () => ({ ...store }), advance }
+    for (const { run } of storeCases) {
+      await run(shared)
+      // Its records end with the process: it has no second client.
+      await run({ create: async () => memoryStore(clock), advance })
+    }
   })
 
   test('name the client that made a step, and how far its clock is ahead', async () => {
