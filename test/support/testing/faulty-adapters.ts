@@ -156,7 +156,20 @@ const REQUESTS: Faults<PlainAdapter> = {
     const { secret } = given
     return { ...given, secret: typeof secret === 'function' ? () => secret({}) : secret }
   }),
-  'header-name': delivering((_, { headers }) => ({ header: headers.get('x-service-signature') })),
+  'header-name': [
+    delivering((_, { headers }) => ({ header: headers.get('x-service-signature') })),
+    // By the name as it was given.
+    (right) => {
+      let name = 'x-service-signature'
+      return {
+        ...delivering((_, { headers }) => ({ header: Object.fromEntries(headers)[name] ?? null }))(right),
+        receiverOf(given) {
+          name = given.signature?.header ?? name
+          return right.receiverOf(given)
+        },
+      }
+    },
+  ],
   'header-signatures': delivering(({ header }) => ({
     header: String(header).split(',').slice(0, 2).join(','),
   })),
@@ -275,7 +288,11 @@ const ANSWERS: Faults<PlainAdapter> = {
   'answer-handled, missing-header': responding(
     ({ status, headers }) => new Response(null, { status, headers }),
   ),
-  'answer-handled': [answering({ handled: 202 }), heading((headers) => headers.delete('content-type'))],
+  'answer-handled': [
+    answering({ handled: 202 }),
+    heading((headers) => headers.delete('content-type')),
+    heading((headers) => headers.set('content-type', 'text/plain')),
+  ],
   'answer-duplicate, duplicate': answering({ duplicate: 409 }),
   'answer-unhandled, unknown-kind': answering({ unhandled: 404 }),
   'answer-discarded': answering({ discarded: 410 }),

@@ -49,6 +49,18 @@ function limiting(change: (limits: Limits, attempts: number) => Limits): Failure
   }))
 }
 
+/** Keep limits of attempts that depend on the one before. */
+function remembering(limitOf: (before: number, now: number) => number): FailuresPatch {
+  return (right) => {
+    const limits = new Map<string, number>()
+    return keeping(({ key, parkAfter: { attempts: now = Infinity } = {} }) => {
+      const attempts = limitOf(limits.get(key) ?? now, now)
+      limits.set(key, attempts)
+      return { parkAfter: { attempts } }
+    })(right)
+  }
+}
+
 /** Return fields that they note at each attempt, instead of what they have kept, and keep the notes when a failure is deleted. */
 function noting(
   note: (failed: FailedDelivery, before: Partial<Failure>, after: Failure) => Partial<Failure>,
@@ -128,6 +140,25 @@ function grouping(
   })
 }
 
+/** The first page of a backend whose pages are a megabyte. */
+async function firstMegabyte(right: KeptFailures, filter?: FailureFilter): Promise<readonly Failure[]> {
+  let bytes = 0
+  return (await right.list({ ...filter, limit: 1_000 })).filter(({ rawBody }) => {
+    bytes += rawBody.length
+    return bytes - rawBody.length < 1_000_000
+  })
+}
+
+/** Group only what is listed. */
+const groupingListed =
+  (list: (right: KeptFailures, query: FailureQuery) => Promise<readonly Failure[]>): FailuresPatch =>
+  (right) => ({
+    async groups(query = {}) {
+      const seen = new Set((await list(right, query)).map(({ group }) => group))
+      return (await right.groups(query)).filter(({ group }) => seen.has(group))
+    },
+  })
+
 /** Return nothing for a wrong name. */
 const ignoring =
   (method: 'list' | 'count' | 'groups'): FailuresPatch =>
@@ -147,6 +178,7 @@ const isOf =
 const KEEPING: Faults<KeptFailures> = {
   'keep-new': [
     (right) => ({ keep: async (failed) => void (await right.keep(failed)) as never }),
+    returning(({ firstAt }) => ({ firstAt: firstAt.toISOString() })),
     returning(({ lastAt }) => ({ lastAt: new Date(Math.floor(ms(lastAt) / 1000) * 1000) })),
   ],
   'keep-absent': [
@@ -187,14 +219,8 @@ const KEEPING: Faults<KeptFailures> = {
   'park-never': limiting((limits) => ({ ms: 12 * 3_600_000, ...limits })),
   'park-limits': [
     limiting(({ attempts, ...limits }, now) => (attempts === now ? { attempts } : limits)),
-    // The lowest so far.
-    (right) => {
-      const lowest = new Map<string, number>()
-      return keeping(({ key, parkAfter: { attempts = Infinity } = {} }) => {
-        lowest.set(key, Math.min(lowest.get(key) ?? Infinity, attempts))
-        return { parkAfter: { attempts: lowest.get(key) } }
-      })(right)
-    },
+    remembering((first) => first),
+    remembering(Math.min),
   ],
   'park-late': noting(({ failedAt, parkAfter = {} }, _, { firstAt }) => ({
     state: ms(failedAt) - ms(firstAt) >= (parkAfter.ms ?? Infinity) ? 'parked' : 'failing',
@@ -225,6 +251,7 @@ const CONTENTS: Faults<KeptFailures> = {
       return {}
     }),
     keeping(({ kind }) => ({ kind: kind.replaceAll('\0', '') })),
+    withTexts((text) => text.split('\0')[0] ?? ''),
   ],
 }
 
@@ -246,6 +273,10 @@ const LISTING: Faults<KeptFailures> = {
     querying(({ limit = 1_000 }) => ({ limit })),
     querying(({ limit }) => ({ limit: limit && Math.min(limit, 100) })),
     (right) => ({ count: async (filter) => (await right.list(filter)).length }),
+    (right) => ({ count: async (filter) => (await firstMegabyte(right, filter)).length }),
+    (right) => ({
+      list: async (query) => (await firstMegabyte(right, query)).slice(0, query?.limit ?? 100),
+    }),
   ],
   'list-filters': [
     ...(['state', 'kind', 'account', 'namespace', 'group', 'eventId', 'orderId'] as const).map((name) =>
@@ -299,13 +330,8 @@ const GROUPS: Faults<KeptFailures> = {
     (right) => ({ groups: ({ limit, namespace } = {}) => right.groups({ limit, namespace }) }),
   ],
   'groups-limit': [
-    // Groups only as many failures as the limit.
-    (right) => ({
-      async groups(query) {
-        const seen = new Set((await right.list(query)).map(({ group }) => group))
-        return (await right.groups(query)).filter(({ group }) => seen.has(group))
-      },
-    }),
+    groupingListed(firstMegabyte),
+    groupingListed((right, query) => right.list(query)),
     (right) => ({ groups: (query) => right.groups({ ...query, limit: 1_000 }) }),
     (right) => ({
       groups: async ({ limit = 100, ...filter } = {}) =>

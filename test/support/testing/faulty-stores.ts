@@ -180,7 +180,10 @@ const CLAIMS: Faults<ModelStore> = {
     answeringHeld((_, _call, _now, right) => right / 1000),
     reading('claim', (_, _call, now) => ({ leaseUntil: now })),
   ],
-  'claim-held-kept': writing('claim', 'in_flight', (_, { leaseMs }, now) => ({ leaseUntil: now + leaseMs })),
+  'claim-held-kept': [
+    writing('claim', 'in_flight', (_, { leaseMs }, now) => ({ leaseUntil: now + leaseMs })),
+    writing('claim', 'in_flight', (_, { token }) => ({ token })),
+  ],
   'claim-completed': reading(
     'claim',
     (record, _, now) => record.phase === 'completed' && isOver(record, now) && FREE,
@@ -432,7 +435,10 @@ const CLIENTS: Faults<ModelStore> = {
       release: async (lease) => claimed.has(lease.token) && right.release(lease),
     }
   },
-  'clock-ahead, clock-behind': (right) => ({ now: () => right.now() + aheadMs() }),
+  'clock-ahead, clock-behind': [
+    (right) => ({ now: () => right.now() + aheadMs() }),
+    on('complete', (record, call, now) => transition(record, call, now + aheadMs())),
+  ],
   'clock-behind': on('complete', (record, call, now) =>
     transition(record, call, isLive(record, now) ? now : now + aheadMs()),
   ),
