@@ -145,17 +145,20 @@ describe('the context', () => {
     expect(ctx.tx).toBe('tx')
   })
 
-  test.each(['request', 'tx'] as const)('says that %s is missing, when it is read', async (field) => {
-    const ctx = await contextWith()
-    const error = await errorOf(() => ctx[field])
-    expect(error).toBeInstanceOf(TypeError)
-    expect(error.message).toBe(
-      `The handler reads ctx.${field}, which callHandler was not given: pass it, callHandler(on, name, event, { ${field} }).`,
-    )
-    // Looking at the context is not reading it.
-    expect(JSON.parse(JSON.stringify(ctx))).toMatchObject({ attempt: 1 })
-    expect(Object.keys({ ...ctx })).not.toContain(field)
-  })
+  test.each(['request', 'tx', 'account'] as const)(
+    'says that %s is missing, when it is read',
+    async (field) => {
+      const ctx = await contextWith()
+      const error = await errorOf(() => ctx[field])
+      expect(error).toBeInstanceOf(TypeError)
+      expect(error.message).toBe(
+        `The handler reads ctx.${field}, which callHandler was not given: pass it, callHandler(on, name, event, { ${field} }).`,
+      )
+      // Looking at the context is not reading it.
+      expect(JSON.parse(JSON.stringify(ctx))).toMatchObject({ attempt: 1 })
+      expect(Object.keys({ ...ctx })).not.toContain(field)
+    },
+  )
 
   test('says that rawBody is missing, when it is read and the event is no JSON', async () => {
     const ctx = await contextWith({}, { type: 'order.refunded', created_at: '', data: { cents: 5n } })
