@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import type { JsonObject } from 'tix-webhooks'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated } from '../support/deliveries.js'
-import { exampleEnvironment, post, schemaUrl } from '../support/examples.js'
+import { DUPLICATE, exampleEnvironment, FAILED, HANDLED, post, schemaUrl } from '../support/examples.js'
 import { portOf } from '../support/http.js'
 import { testMysqlDatabase } from '../support/mysql-database.js'
 import { onMysql, onPostgres } from '../support/on-servers.js'
@@ -15,16 +15,13 @@ const printed = exampleEnvironment()
 
 type Listening = Pick<Server, 'listening' | 'address' | 'close'>
 
-const handled = [200, { outcome: 'handled' }]
-const duplicate = [200, { outcome: 'duplicate' }]
-
 test('examples/schemas.ts types and checks kinds by schemas, and names the path of a fault', async () => {
   const { server } = await import('../../examples/schemas.js')
   const port = await portOf(server)
   const event = { id: 'evt_1' }
   const send = (type: string, data: JsonObject) => post(port, lifecycleEvent(type, data))
   onTestFinished(() => void server.close())
-  expect(await send('event.rescheduled', { event, doors_at: '2026-06-01T20:00:00+02:00' })).toEqual(handled)
+  expect(await send('event.rescheduled', { event, doors_at: '2026-06-01T20:00:00+02:00' })).toEqual(HANDLED)
   expect(await send('event.rescheduled', { event, doors_at: 'soon' })).toEqual([
     500,
     { outcome: 'unprocessable' },
@@ -33,8 +30,8 @@ test('examples/schemas.ts types and checks kinds by schemas, and names the path 
     500,
     { outcome: 'unprocessable' },
   ])
-  expect(await send('order.refunded', { order_id: 'ord_1', amount_cents: 100 })).toEqual(handled)
-  expect(await send('venue.opened', {})).toEqual(handled)
+  expect(await send('order.refunded', { order_id: 'ord_1', amount_cents: 100 })).toEqual(HANDLED)
+  expect(await send('venue.opened', {})).toEqual(HANDLED)
   expect(printed).toEqual([
     'evt_1 now opens 2026-06-01T18:00:00.000Z',
     expect.stringMatching(/does not fit its schema, at data\.doors_at\. \(data_mismatch\)$/),
@@ -60,15 +57,15 @@ test('examples/sqlite.ts keeps the tickets, the outbox and the record of an orde
     db.close()
   })
   const order = orderCreated({ id: 'ord_1' })
-  expect(await post(port, order)).toEqual(handled)
-  expect(await post(port, order)).toEqual(duplicate)
+  expect(await post(port, order)).toEqual(HANDLED)
+  expect(await post(port, order)).toEqual(DUPLICATE)
   expect([count('tickets'), count('outbox')]).toMatchObject([{ rows: 1 }, { rows: 1 }])
   // A ticket that already exists: the whole order is rolled back, and delivered again.
   const twice = {
     ...orderCreated({ id: 'ord_2' }),
     data: { ...order.data, order: { ...order.data.order, id: 'ord_2' } },
   }
-  expect(await post(port, twice)).toEqual([500, { outcome: 'failed' }])
+  expect(await post(port, twice)).toEqual(FAILED)
   expect([count('tickets'), count('outbox')]).toMatchObject([{ rows: 1 }, { rows: 1 }])
   expect(printed).toEqual(['order ord_1: 1 tickets', expect.stringMatching(/UNIQUE constraint failed/)])
 })
@@ -97,10 +94,10 @@ async function expectOrdersOnce(
     await pool.end()
   })
   const order = orderCreated({ id: 'ord_1' })
-  expect(await post(port, order)).toEqual(handled)
-  expect(await post(port, order)).toEqual(duplicate)
+  expect(await post(port, order)).toEqual(HANDLED)
+  expect(await post(port, order)).toEqual(DUPLICATE)
   await query("INSERT INTO orders VALUES ('ord_2', 1)")
-  expect(await post(port, orderCreated({ id: 'ord_2' }))).toEqual([500, { outcome: 'failed' }])
+  expect(await post(port, orderCreated({ id: 'ord_2' }))).toEqual(FAILED)
   expect(await query('SELECT * FROM orders ORDER BY id')).toEqual([
     { id: 'ord_1', total_cents: 5400 },
     { id: 'ord_2', total_cents: 1 },

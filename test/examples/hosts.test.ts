@@ -6,7 +6,7 @@ import { storeCases } from 'tix-webhooks/testing'
 import ts from 'typescript'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, type SignedDelivery, sign } from '../support/deliveries.js'
-import { changed, exampleEnvironment, post } from '../support/examples.js'
+import { changed, exampleEnvironment, HANDLED, post } from '../support/examples.js'
 import { answerOf, requestOf } from '../support/fetching.js'
 import { type HttpAnswer, listen, portOf, post as request } from '../support/http.js'
 import { linksOf } from '../support/pages.js'
@@ -65,7 +65,7 @@ const toFetch =
 /** An app handles any event, parses JSON on its other route, and may say that it is ready. */
 async function toApp(server: Server, isProbed: boolean): Promise<Send> {
   const port = await portOf(server)
-  expect(await post(port, lifecycleEvent('event.published'))).toEqual([200, { outcome: 'handled' }])
+  expect(await post(port, lifecycleEvent('event.published'))).toEqual(HANDLED)
   expect(await post(port, { parsed: true }, '/echo')).toEqual([200, { parsed: true }])
   if (isProbed) {
     const response = await fetch(`http://127.0.0.1:${port}/ready`)

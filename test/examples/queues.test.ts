@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, SECRET } from '../support/deliveries.js'
-import { exampleEnvironment, post } from '../support/examples.js'
+import { DUPLICATE, exampleEnvironment, FAILED, HANDLED, post } from '../support/examples.js'
 import { freePort } from '../support/free-port.js'
 import { portOf } from '../support/http.js'
 import { onOwnPostgres, onOwnRedis } from '../support/on-servers.js'
@@ -15,10 +15,6 @@ import { startProxy } from '../support/tcp-proxy.js'
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const printed = exampleEnvironment()
-const [failed, handled, duplicate] = [500, 200, 200].map((status, index) => [
-  status,
-  { outcome: ['failed', 'handled', 'duplicate'][index] },
-])
 
 const jobsOf = (orderId: string): string[] =>
   printed.filter((line) => line.startsWith('job ') && line.includes(orderId))
@@ -52,12 +48,12 @@ onOwnPostgres('examples/graphile-worker.ts', () => {
   test('leaves no job of an order that failed, and makes one of it when it is handled', async () => {
     const order = orderCreated({ id: 'ord_1' })
     await example.pool.query("INSERT INTO orders VALUES ('ord_1', 1)")
-    expect(await post(port, order)).toEqual(failed)
+    expect(await post(port, order)).toEqual(FAILED)
     expect([await count('graphile_worker.jobs'), await count('tix_webhooks_inbox')]).toEqual([0, 0])
 
     await example.pool.query('DELETE FROM orders')
-    expect(await post(port, order)).toEqual(handled)
-    expect(await post(port, order)).toEqual(duplicate)
+    expect(await post(port, order)).toEqual(HANDLED)
+    expect(await post(port, order)).toEqual(DUPLICATE)
     await everyJobIsDone()
     expect(jobsOf('ord_1')).toEqual([expect.stringMatching(/^job of orders\/order\.created\/ord_1: tik_/)])
   })
@@ -92,12 +88,12 @@ onOwnRedis('examples/bullmq.ts', () => {
     // The key of BullMQ's job counter, so that adding a job fails.
     const counter = example.queue.toKey('id')
     await example.redis.set(counter, 'not a number')
-    expect(await post(port, order)).toEqual(failed)
+    expect(await post(port, order)).toEqual(FAILED)
     await example.redis.del(counter)
     expect(await jobIds()).toEqual([])
 
-    expect(await post(port, order)).toEqual(handled)
-    expect(await post(port, order)).toEqual(duplicate)
+    expect(await post(port, order)).toEqual(HANDLED)
+    expect(await post(port, order)).toEqual(DUPLICATE)
     await vi.waitFor(() => expect(jobsOf('ord_1')).toHaveLength(1), { timeout: 30_000 })
     expect(await jobIds()).toEqual([jobId('ord_1')])
   })
@@ -122,7 +118,7 @@ onOwnRedis('examples/bullmq.ts', () => {
     expect(await jobIds()).toContain(jobId('ord_2'))
 
     await example.redis.pexpire(record('ord_2'), (await example.redis.pttl(record('ord_2'))) - 3_600_000)
-    expect(await post(port, order)).toEqual(handled)
+    expect(await post(port, order)).toEqual(HANDLED)
     expect(await example.redis.get(record('ord_2'))).toMatch(/^completed 2 /)
     expect((await jobIds()).filter((id) => id?.includes('ord_2'))).toEqual([jobId('ord_2')])
   })

@@ -21,6 +21,11 @@ export function exampleEnvironment(): string[] {
   return printed
 }
 
+/** The answers of `post`. */
+export const HANDLED = [200, { outcome: 'handled' }]
+export const DUPLICATE = [200, { outcome: 'duplicate' }]
+export const FAILED = [500, { outcome: 'failed' }]
+
 /** The URL of a database with the schema of a test. */
 export function schemaUrl(database: TestDatabase): string {
   const url = new URL(database.url)
