@@ -57,9 +57,10 @@ describe('an event of a documented kind', () => {
 
   test('is an order of any sort, whose tickets have ids of their own', () => {
     expectEach(eventsOf('order.created'), ({ created_at, data: { order, tickets } }) => {
-      expect(order.id).toMatch(/^ord_\w+$/)
+      expect(order.id).toMatch(/^ord_[0-9A-Za-z]+$/)
+      expect(order.buyer_email).toMatch(/^[^\s@]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/)
       expect(new Set(tickets.map(({ id }) => id)).size).toBe(tickets.length)
-      for (const { id } of tickets) expect(id).toMatch(/^tik_\w+$/)
+      for (const { id } of tickets) expect(id).toMatch(/^tik_[0-9A-Za-z]+$/)
       return {
         free: order.total_cents === 0,
         'past 32 bits': order.total_cents > 2 ** 32,
@@ -82,8 +83,13 @@ describe('an event of a documented kind', () => {
       const { event, previous_attributes: previous } = data as unknown as Required<Ticketed>
       const [doors, end, before] = [event.doors_at, event.ends_at, previous.doors_at].map(Date.parse)
       const [offset = '', offsetAtEnd] = [event.doors_at, event.ends_at].map((date) => date.slice(-6))
-      expect([event.id, event.venue_id].join()).toMatch(/^evt_\w+,ven_\w+$/)
-      expect(offset).toMatch(/^[+-]\d\d:\d\d$/)
+      expect([event.id, event.venue_id].join()).toMatch(/^evt_[0-9A-Za-z]+,ven_[0-9A-Za-z]+$/)
+      expect([event.title, event.slug].join('|')).toMatch(/^[^<]+\|[a-z0-9-]+$/)
+      expect([event.url, event.image_url].every((url) => URL.canParse(url))).toBe(true)
+      expect(STATUSES).toContain(event.status)
+      expect(POLICIES).toContain(event.refund_policy)
+      expect([offset, offsetAtEnd].join()).toMatch(/^[+-]\d\d:\d\d,[+-]\d\d:\d\d$/)
+      expect(previous.doors_at).toMatch(/[+-]\d\d:\d\d$/)
       return {
         ...eachOf(STATUSES, event.status),
         ...eachOf(POLICIES, event.refund_policy),
