@@ -2,36 +2,28 @@
 import { createSandbox } from 'tix-webhooks-sandbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, sign } from '../support/deliveries.js'
+import { exampleEnvironment, schemaUrl } from '../support/examples.js'
 import { portOf } from '../support/http.js'
 import { onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { deliver } from '../support/raw-bytes-harness.js'
 
+exampleEnvironment()
+
 onPostgres('examples/accounts.ts', () => {
   const database = testDatabase()
 
-  async function started() {
-    const url = new URL(database.url)
-    url.searchParams.set('options', database.settings())
-    vi.stubEnv('DATABASE_URL', url.href)
-    vi.stubEnv('PORT', '0')
-    const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
-    const example = await import('../../examples/accounts.js')
-    const { server, pool } = example
-    await database.query(
-      "INSERT INTO shops VALUES ('acme', '{whsec_acme}', 'EUR'), ('globex', '{whsec_globex}', 'USD')",
-    )
+  test('serves each account, refuses strangers at the cost of a query, and rotates a secret without a refusal', async () => {
+    vi.stubEnv('DATABASE_URL', schemaUrl(database))
+    const { server, pool, addSecret, dropOldSecret } = await import('../../examples/accounts.js')
     onTestFinished(async () => {
       server.close()
       await pool.end()
-      vi.unstubAllEnvs()
-      vi.restoreAllMocks()
     })
-    return { ...example, logged, port: await portOf(server) }
-  }
-
-  test('serves each account, refuses strangers at the cost of a query, and rotates a secret without a refusal', async () => {
-    const { pool, port, logged, addSecret, dropOldSecret } = await started()
+    const port = await portOf(server)
+    await database.query(
+      "INSERT INTO shops VALUES ('acme', '{whsec_acme}', 'EUR'), ('globex', '{whsec_globex}', 'USD')",
+    )
     const now = vi.spyOn(Date, 'now')
     /** Until what is remembered of the accounts is forgotten. */
     const forget = () => now.mockReturnValue(Date.now() + 11_000)
@@ -80,7 +72,7 @@ onPostgres('examples/accounts.ts', () => {
       Array(10).fill(['delivered', 1]),
     )
     expect(await database.column('SELECT count(*)::integer FROM shop_orders')).toEqual([10])
-    expect(logged).not.toHaveBeenCalled()
+    expect(console.error).not.toHaveBeenCalled()
 
     // The old secret is over, and nobody else is served.
     const forged = await sign(orderCreated(), { secret: 'whsec_acme' })
@@ -96,7 +88,7 @@ onPostgres('examples/accounts.ts', () => {
     expect(query.mock.calls.map(([, values]) => values)).toEqual(
       ['nobody', 'ACME', 'constructor', '__proto__'].map((id) => [id]),
     )
-    const codes = logged.mock.calls.map(([line]) => /\((\w+)\)$/.exec(line)?.[1])
+    const codes = vi.mocked(console.error).mock.calls.map(([line]) => /\((\w+)\)$/.exec(line)?.[1])
     expect(codes).toEqual([...Array(3).fill('signature_mismatch'), ...Array(3).fill('account_unknown')])
   })
 })

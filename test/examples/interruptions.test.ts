@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import type Libsql from 'libsql'
 import type pg from 'pg'
 import { interruptions, type SignedDelivery, signedDelivery } from 'tix-webhooks/testing'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { SECRET } from '../support/deliveries.js'
+import { exampleEnvironment, schemaUrl } from '../support/examples.js'
 import { portOf } from '../support/http.js'
-import { onPostgres, postgresUrl } from '../support/on-servers.js'
+import { onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { ROOT } from '../support/root.js'
 
@@ -44,6 +45,7 @@ interface Example {
   readonly db?: { close(): void }
 }
 
+exampleEnvironment()
 let processes = 0
 
 /** Starts an example as it is in the file, with its own pool, server and route. */
@@ -69,17 +71,9 @@ async function start(file: string, world: World, path = '/hooks') {
 }
 
 beforeEach(() => {
-  vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
-  vi.stubEnv('PORT', '0')
   shown = undefined
-  for (const method of ['info', 'error'] as const) vi.spyOn(console, method).mockImplementation(() => {})
   vi.spyOn(process, 'once').mockReturnValue(process)
 })
-afterEach(() => {
-  vi.unstubAllEnvs()
-  vi.restoreAllMocks()
-})
-
 const order = { kind: 'order.created', path: '/hooks' } as const
 const published = { kind: 'event.published', path: '/hooks' } as const
 
@@ -94,9 +88,7 @@ const INTERRUPTED = [
 onPostgres('whatever call it is interrupted at, an example has its effect once:', () => {
   const database = testDatabase()
   beforeEach(() => {
-    const url = new URL(postgresUrl())
-    url.searchParams.set('options', database.settings())
-    vi.stubEnv('DATABASE_URL', url.href)
+    vi.stubEnv('DATABASE_URL', schemaUrl(database))
   })
 
   test.each(INTERRUPTED)(
@@ -129,26 +121,24 @@ onPostgres('whatever call it is interrupted at, an example has its effect once:'
   )
 })
 
-describe('the example of SQLite', () => {
-  test('issues the tickets of an order once, and one mail', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'tix-webhooks-interrupted-'))
-    let runs = 0
-    const all = await interruptions({
-      prepare() {
-        vi.stubEnv('DATABASE_FILE', join(folder, `${runs++}.db`))
-        return { Pool, Database }
-      },
-      start: (world) => start('sqlite', world),
-      delivery: await signedDelivery('order.created', { secret: SECRET, data: { tickets: [{}, {}] } }),
-    })
-    expect(all.length).toBeGreaterThan(20)
-    for (const { name, run, story } of all) {
-      await run()
-      const db = new Database(join(folder, `${runs - 1}.db`))
-      const count = (table: string) => db.prepare(`SELECT id FROM ${table}`).all().length
-      expect([count('tickets'), count('outbox')], `${name}\n${story()}`).toEqual([2, 1])
-      db.close()
-    }
-    rmSync(folder, { recursive: true })
+test('whatever call it is interrupted at, the example of SQLite issues the tickets of an order once, and one mail', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tix-webhooks-interrupted-'))
+  let runs = 0
+  const all = await interruptions({
+    prepare() {
+      vi.stubEnv('DATABASE_FILE', join(folder, `${runs++}.db`))
+      return { Pool, Database }
+    },
+    start: (world) => start('sqlite', world),
+    delivery: await signedDelivery('order.created', { secret: SECRET, data: { tickets: [{}, {}] } }),
   })
-})
+  expect(all.length).toBeGreaterThan(20)
+  for (const { name, run, story } of all) {
+    await run()
+    const db = new Database(join(folder, `${runs - 1}.db`))
+    const count = (table: string) => db.prepare(`SELECT id FROM ${table}`).all().length
+    expect([count('tickets'), count('outbox')], `${name}\n${story()}`).toEqual([2, 1])
+    db.close()
+  }
+  rmSync(folder, { recursive: true })
+}, 60_000)

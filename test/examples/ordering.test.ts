@@ -1,25 +1,19 @@
 import { createSandbox } from 'tix-webhooks-sandbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { SECRET } from '../support/deliveries.js'
+import { exampleEnvironment, schemaUrl } from '../support/examples.js'
 import { portOf } from '../support/http.js'
 import { onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 
 const EVENTS = 12
+const printed = exampleEnvironment()
 
 onPostgres('examples/ordering.ts and the sandbox, over HTTP', () => {
   const database = testDatabase()
 
   test('end each event cancelled: all webhooks in one second, failures, duplicates, and the scenarios of order', async () => {
-    const url = new URL(database.url)
-    url.searchParams.set('options', database.settings())
-    vi.stubEnv('DATABASE_URL', url.href)
-    vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
-    vi.stubEnv('PORT', '0')
-    const printed: string[] = []
-    for (const method of ['info', 'error'] as const) {
-      vi.spyOn(console, method).mockImplementation((line: string) => void printed.push(line))
-    }
+    vi.stubEnv('DATABASE_URL', schemaUrl(database))
     const { server, pool } = await import('../../examples/ordering.js')
     const sandbox = createSandbox({
       startAt: '2026-11-20T12:00:00Z',
@@ -34,8 +28,6 @@ onPostgres('examples/ordering.ts and the sandbox, over HTTP', () => {
       await sandbox.close()
       server.close()
       await pool.end()
-      vi.unstubAllEnvs()
-      vi.restoreAllMocks()
     })
 
     const [venue] = sandbox.account.listVenues().data

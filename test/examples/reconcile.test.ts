@@ -2,13 +2,14 @@
 import { createSandbox } from 'tix-webhooks-sandbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { SECRET } from '../support/deliveries.js'
+import { exampleEnvironment } from '../support/examples.js'
 import { portOf } from '../support/http.js'
+
+exampleEnvironment()
 
 test('examples/reconcile.ts finds in the API what an outage of more than 72 hours has lost, once', async () => {
   vi.stubEnv('DATABASE_FILE', ':memory:')
-  vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
   vi.stubEnv('TIX_API_KEY', 'sk_test_local')
-  vi.stubEnv('PORT', '0')
   const { server, db, reconcile } = await import('../../examples/reconcile.js')
   const sandbox = createSandbox({
     startAt: '2026-11-20T12:00:00Z',
@@ -21,7 +22,6 @@ test('examples/reconcile.ts finds in the API what an outage of more than 72 hour
     await sandbox.close()
     server.close()
     db.close()
-    vi.unstubAllEnvs()
   })
   const rows = (sql: string): unknown[][] =>
     db

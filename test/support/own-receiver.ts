@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { ScenarioName, TestDelivery } from 'tix-webhooks/testing'
+import type { TestDelivery } from 'tix-webhooks/testing'
 import { SECRET } from './deliveries.js'
 import type { Target } from './played-scenarios.js'
 
@@ -37,9 +37,6 @@ export interface Steps {
   readonly onBadPayload: number
   readonly onUnknownKind: number
 }
-
-/** A fault in a receiver, and the scenarios after the genuine ones that detect it: these and no others. */
-export type FaultyReceiver = readonly [fault: string, steps: Partial<Steps>, seenBy: readonly ScenarioName[]]
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1000)
 

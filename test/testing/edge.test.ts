@@ -112,9 +112,7 @@ describe.each([
 
   test('imports nothing: not from Node, and no third party', () => {
     expect(built.imports).toEqual([])
-    expect(built.inputs).toEqual(
-      expect.arrayContaining(['testing/index.ts', 'testing/deliveries/signed-delivery.ts']),
-    )
+    expect(built.inputs).toContain('testing/index.ts')
     expect(built.inputs.filter((path) => !/^(<stdin>|src\/|testing\/)/.test(path))).toEqual([])
     expect(built.code).not.toMatch(/\brequire\(|\bimport\(|__dirname/)
   })
@@ -129,9 +127,5 @@ describe.each([
       ],
       payload: true,
     })
-  })
-
-  test('would be found out if it asked for something while it loads', () => {
-    expect(() => runtime({}).run(`${built.code}; crypto.randomUUID()`)).toThrow('not allowed in global scope')
   })
 })

@@ -43,6 +43,7 @@ interface Reaction {
   readonly takes: number
 }
 
+const START_MS = Date.UTC(2026, 4, 17, 14)
 const END = 300
 
 const schedules = fc
@@ -118,68 +119,52 @@ test('attempts are made when a simple model of the service says so, each signed 
   )
 })
 
-describe('the schedule', () => {
-  test('is by default that of the local service, to its end and not beyond', async () => {
-    expect(RETRY_SCHEDULE).toEqual([5, 60, 300, 1800, 7200, 21_600, 43_200, 86_400, 172_800, 259_200])
-    const attempts = await attemptsAt([])
-    expect(attempts.map(({ afterSeconds }) => afterSeconds)).toEqual([0, ...RETRY_SCHEDULE])
-    expect(attempts.at(-1)).toEqual({
-      number: 11,
-      afterSeconds: 259_200,
-      answer: { status: 500 },
-      status: 500,
-    })
-  })
-
-  test.each([0.1, 0.123_456_7, 0.300_000_1, 1 / 3])(
-    'may have steps finer than the clock: %d',
-    async (step) => {
-      const answers = [{ status: 500 }, { status: 500 }, { status: 200 }]
-      expect(await timesAt(answers, { schedule: [step] })).toEqual([0, step])
-    },
-  )
-
-  test('does not depend on the real time if there is no clock, but the signatures do', async () => {
-    vi.useFakeTimers({ now: createTestClock().now(), toFake: ['Date'] })
-    const startMs = Date.now()
-    const old = await signedDelivery('order.created', { secret: SECRET, now: () => startMs - 1e8 })
-    const signedAt: number[] = []
-    const slow = ({ header }: SignedDelivery) => {
-      signedAt.push(Number(header.slice(2, 12)) - startMs / 1000)
-      vi.setSystemTime(Date.now() + 20_000)
-      return { status: 500 }
-    }
-    const attempts = await deliverWithRetries(slow, old, { schedule: [5, 60] })
-    expect(attempts.map(({ afterSeconds }) => afterSeconds)).toEqual([0, 5, 60])
-    expect(signedAt).toEqual([0, 20, 40])
-  })
-
-  test('advances the clock to each attempt, and no further', async () => {
-    const clock = createTestClock()
-    const startMs = clock.now()
-    await attemptsAt([{ status: 500 }, { status: 500 }, { status: 200 }], { clock })
-    expect(clock.now() - startMs).toBe(60_000)
-  })
+test('the schedule is by default that of the local service, to its end and not beyond', async () => {
+  expect(RETRY_SCHEDULE).toEqual([5, 60, 300, 1800, 7200, 21_600, 43_200, 86_400, 172_800, 259_200])
+  const attempts = await attemptsAt([])
+  expect(attempts.map(({ afterSeconds }) => afterSeconds)).toEqual([0, ...RETRY_SCHEDULE])
+  const last = { number: 11, afterSeconds: 259_200, answer: { status: 500 }, status: 500 }
+  expect(attempts.at(-1)).toEqual(last)
 })
 
-describe('an answer', () => {
-  test('of a statusCode counts by that, as that of supertest, and is kept as it is', async () => {
-    const answer = { status: 500, statusCode: 200, text: 'as the client returns it' } as AnyAnswer
-    const attempts = await attemptsAt([answer])
-    expect(attempts).toEqual([{ number: 1, afterSeconds: 0, answer, status: 200 }])
-    expect(attempts[0]?.answer).toBe(answer)
-  })
+test.each([0.123_456_7, 1 / 3])('the schedule may have steps finer than the clock: %d', async (step) => {
+  const answers = [{ status: 500 }, { status: 500 }, { status: 200 }]
+  expect(await timesAt(answers, { schedule: [step] })).toEqual([0, step])
+})
 
-  test('is missing if the client fails, and the error is kept', async () => {
-    const error = new Error('connect ECONNREFUSED')
-    const delivery = await signedDelivery('order.created', { secret: SECRET })
-    let calls = 0
-    const send = () => (++calls === 1 ? Promise.reject(error) : { status: 200 })
-    expect(await deliverWithRetries(send, delivery)).toEqual([
-      { number: 1, afterSeconds: 0, error },
-      { number: 2, afterSeconds: 5, answer: { status: 200 }, status: 200 },
-    ])
-  })
+test('the schedule does not depend on the real time if there is no clock, but the signatures do', async () => {
+  vi.useFakeTimers({ now: START_MS, toFake: ['Date'] })
+  const old = await signedDelivery('order.created', { secret: SECRET, now: () => START_MS - 1e8 })
+  const signedAt: number[] = []
+  const slow = ({ header }: SignedDelivery) => {
+    signedAt.push(Number(header.slice(2, 12)) - START_MS / 1000)
+    vi.setSystemTime(Date.now() + 20_000)
+    return { status: 500 }
+  }
+  const attempts = await deliverWithRetries(slow, old, { schedule: [5, 60] })
+  expect(attempts.map(({ afterSeconds }) => afterSeconds)).toEqual([0, 5, 60])
+  expect(signedAt).toEqual([0, 20, 40])
+})
+
+test('an answer of a statusCode counts by that, as that of supertest, and is kept as it is', async () => {
+  const answer = { status: 500, statusCode: 200, text: 'as the client returns it' } as AnyAnswer
+  const attempts = await attemptsAt([answer])
+  expect(attempts).toEqual([{ number: 1, afterSeconds: 0, answer, status: 200 }])
+  expect(attempts[0]?.answer).toBe(answer)
+})
+
+test('an answer is missing if the client fails, and the error is kept', async () => {
+  const error = new Error('connect ECONNREFUSED')
+  const delivery = await signedBody(Uint8Array.of(0xff, 0xfe, 0), { secret: SECRET })
+  let calls = 0
+  const send = ({ body }: { body: Uint8Array }) => {
+    expect(body).toBe(delivery.body)
+    return ++calls === 1 ? Promise.reject(error) : { status: 200 }
+  }
+  expect(await deliverWithRetries(send, delivery)).toEqual([
+    { number: 1, afterSeconds: 0, error },
+    { number: 2, afterSeconds: 5, answer: { status: 200 }, status: 200 },
+  ])
 })
 
 describe('Retry-After', () => {
@@ -187,7 +172,6 @@ describe('Retry-After', () => {
   const done = { status: 200 }
 
   test.each<[string, unknown]>([
-    ['a plain object', { 'retry-after': '120' }],
     ['a plain object with a number', { 'Retry-After': 120 }],
     ['a Map', new Map([['retry-after', '120']])],
     ['a value with blanks around it', { 'retry-after': ' 120 ' }],
@@ -196,71 +180,43 @@ describe('Retry-After', () => {
   })
 
   test('may be a date, by the clock, or by the real time if there is none', async () => {
-    const startMs = Date.UTC(2026, 4, 17, 14, 0, 0, 250)
+    const startMs = START_MS + 250
     const answers = [asking({ 'retry-after': 'Sun, 17 May 2026 14:02:00 GMT' }), done]
     expect(await timesAt(answers, { clock: createTestClock(startMs) })).toEqual([0, 120])
     vi.useFakeTimers({ now: startMs, toFake: ['Date'] })
     expect(await timesAt(answers, { clock: undefined })).toEqual([0, 120])
   })
 
-  test.each<[string, unknown]>([
-    ['no headers', undefined],
-    ['null', null],
-    ['a string', 'retry-after: 120'],
-    ['another header', { 'retry-before': '120' }],
-    ['nothing', { 'retry-after': undefined }],
-    ['negative', { 'retry-after': '-120' }],
-    ['a fraction', { 'retry-after': '120.5' }],
-    ['an exponent', { 'retry-after': '1e3' }],
-    ['a unit', { 'retry-after': '120s' }],
-    ['several', { 'retry-after': ['120', '180'] }],
-    ['words', { 'retry-after': 'soon, in 2999' }],
-    ['a date of another form', { 'retry-after': '2027-01-01T00:00:00Z' }],
-    ['no date', { 'retry-after': 'Sun, 40 May 2999 25:00:00 GMT' }],
-  ])('that is invalid asks for nothing: %s', async (_, headers) => {
+  test.each([
+    undefined,
+    null,
+    'retry-after: 120',
+    { 'retry-before': '120' },
+    ...[undefined, '-120', '120.5', '1e3', '120s', ['120', '180'], 'soon, in 2999'].map((value) => ({
+      'retry-after': value,
+    })),
+    { 'retry-after': '2027-01-01T00:00:00Z' },
+    { 'retry-after': 'Sun, 40 May 2999 25:00:00 GMT' },
+  ])('asks for nothing in the headers %o', async (headers) => {
     expect(await timesAt([asking(headers), done])).toEqual([0, 5])
   })
 })
 
-test('bytes are delivered as they are', async () => {
-  const body = Uint8Array.of(0xff, 0xfe, 0)
-  const seen: Uint8Array[] = []
-  const send = (delivery: { body: Uint8Array }) => {
-    seen.push(delivery.body)
-    return { status: 500 }
-  }
-  await deliverWithRetries(send, await signedBody(body, { secret: SECRET }), { schedule: [1] })
-  expect(seen).toEqual([body, body])
-})
+const { now } = createTestClock()
 
-const { now, advance } = createTestClock()
-
-test.each<[string, { send?: unknown; delivery?: unknown; options?: unknown }, RegExp]>([
-  [
-    'send that returns nothing',
-    { send: () => {} },
-    /^send must return the answer.+undefined\. Is a return missing\?$/,
-  ],
-  ['send that returns null', { send: async () => null }, /its status: it returned null/],
-  ['a status that is text', { send: () => ({ status: '200' }) }, /it returned an object without one\.$/],
-  ['no function', { send: 'send' }, /^send must be a function \(delivery\) => answer, not a string\.$/],
-  ['no delivery', { delivery: null }, /^delivery must be made by signedDelivery or signedBody.+not null\.$/],
-  ['a delivery of a scenario', { delivery: { body: '{}' } }, /^delivery must be made by/],
-  ['a misspelt option', { options: { schedules: [5] } }, /^There is no option schedules\./],
-  ['options that are null', { options: null }, /^options must be an object of schedule, clock/],
-  ['a schedule that is a number', { options: { schedule: 5 } }, /^schedule must be a list.+not a number\.$/],
-  ['a schedule that stays', { options: { schedule: [5, 5] } }, /^schedule must be.+not \[5, 5\]\.$/],
-  ['a schedule that begins at 0', { options: { schedule: [0, 5] } }, /^schedule must be.+not \[0, 5\]\.$/],
-  ['a schedule with text', { options: { schedule: [5, '60'] } }, /^schedule must be.+not \[5, "60"\]\.$/],
-  ['a schedule without end', { options: { schedule: [5, Infinity] } }, /^schedule must be.+Infinity/],
-  [
-    'a clock that is only its now',
-    { options: { clock: now } },
-    /^clock must be the whole.+not a function\.$/,
-  ],
-  ['a clock without a time', { options: { clock: { advance } } }, /^clock must be the whole object/],
-  ['a clock that stands', { options: { clock: { now } } }, /^clock must be the whole object/],
-])('%s is a TypeError', async (_, { send = () => ({ status: 200 }), delivery, options }, message) => {
+test.each<[{ send?: unknown; delivery?: unknown; options?: unknown }, RegExp]>([
+  [{ send: () => {} }, /^send must return the answer.+undefined\. Is a return missing\?$/],
+  [{ send: () => ({ status: '200' }) }, /it returned an object without one\.$/],
+  [{ delivery: null }, /^delivery must be made by signedDelivery or signedBody.+not null\.$/],
+  [{ delivery: { body: '{}' } }, /^delivery must be made by/],
+  [{ options: { schedules: [5] } }, /^There is no option schedules\./],
+  [{ options: null }, /^options must be an object of schedule, clock/],
+  [{ options: { schedule: 5 } }, /^schedule must be a list.+not a number\.$/],
+  [{ options: { schedule: [5, 5] } }, /^schedule must be.+not \[5, 5\]\.$/],
+  [{ options: { schedule: [0, 5] } }, /^schedule must be.+not \[0, 5\]\.$/],
+  [{ options: { schedule: [5, Infinity] } }, /^schedule must be.+Infinity/],
+  [{ options: { clock: now } }, /^clock must be the whole.+not a function\.$/],
+])('%o is refused', async ({ send = () => ({ status: 200 }), delivery, options }, message) => {
   const signed = await signedDelivery('order.created', { secret: SECRET })
   const error = await errorOf(() =>
     deliverWithRetries(
@@ -274,8 +230,6 @@ test.each<[string, { send?: unknown; delivery?: unknown; options?: unknown }, Re
 })
 
 describe('a test clock', () => {
-  const START_MS = Date.UTC(2026, 4, 17, 14)
-
   test('stands still until it is advanced, and alone', () => {
     const [one, other] = [createTestClock(), createTestClock()]
     expect([one.now(), one.now()]).toEqual([START_MS, START_MS])

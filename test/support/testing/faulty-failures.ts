@@ -1,13 +1,21 @@
-import type { FailedDelivery, Failure, FailureFilter, FailureQuery } from 'tix-webhooks'
+import {
+  type FailedDelivery,
+  type Failure,
+  type FailureFilter,
+  type FailureGroup,
+  type FailureQuery,
+  type KeptFailures,
+  memoryFailures,
+} from 'tix-webhooks'
 import type { FailureHarness } from 'tix-webhooks/testing'
 import { turns } from '../promises.js'
-import { type Fault, faultOf, type Patch, patched } from './patched.js'
-import { PlainFailures } from './plain-failures.js'
+import { type Faults, type Patch, patched } from './patched.js'
 
-const fault = faultOf<PlainFailures>
+type FailuresPatch = Patch<KeptFailures>
+type Limits = NonNullable<FailedDelivery['parkAfter']>
 
-export function failureHarness(patch: Patch<PlainFailures> = () => ({})): FailureHarness {
-  const failures = patched(new PlainFailures(), patch)
+export function failureHarness(patch: FailuresPatch = () => ({})): FailureHarness {
+  const failures = patched(memoryFailures(), patch)
   return {
     create: async () => failures,
     createSecond: async () => failures,
@@ -15,326 +23,369 @@ export function failureHarness(patch: Patch<PlainFailures> = () => ({})): Failur
   }
 }
 
-/** Failures that return something else than they have kept. */
-function returning(
-  what: string,
-  seenBy: string | readonly string[],
-  change: (failure: Failure) => object,
-): Fault<PlainFailures> {
-  return fault(what, seenBy, (right) => ({
-    returned: (failure) => ({ ...right.returned(failure), ...change(failure) }),
+/** Return something else than they have kept. */
+function returning(change: (failure: Failure) => object): FailuresPatch {
+  const changed = (failure: Failure): Failure => ({ ...failure, ...change(failure) })
+  return (right) => ({
+    async get(key) {
+      const failure = await right.get(key)
+      return failure && changed(failure)
+    },
+    list: async (query) => (await right.list(query)).map(changed),
+  })
+}
+
+/** Keep another delivery. */
+function keeping(change: (failed: FailedDelivery, known: Failure | undefined) => object): FailuresPatch {
+  return (right) => ({
+    keep: async (failed) => right.keep({ ...failed, ...change(failed, await right.get(failed.key)) }),
+  })
+}
+
+/** Keep other limits. */
+function limiting(change: (limits: Limits, attempts: number) => Limits): FailuresPatch {
+  return keeping(({ parkAfter = {} }, known) => ({
+    parkAfter: change(parkAfter, (known?.attempts ?? 0) + 1),
   }))
 }
 
-/** Failures that change texts. */
-function withTexts(what: string, seenBy: string, change: (text: string) => string): Fault<PlainFailures> {
-  return returning(what, seenBy, ({ kind, message }) => ({ kind: change(kind), message: change(message) }))
+/** Keep limits of attempts that depend on the one before. */
+function remembering(limitOf: (before: number, now: number) => number): FailuresPatch {
+  return (right) => {
+    const limits = new Map<string, number>()
+    return keeping(({ key, parkAfter: { attempts: now = Infinity } = {} }) => {
+      const attempts = limitOf(limits.get(key) ?? now, now)
+      limits.set(key, attempts)
+      return { parkAfter: { attempts } }
+    })(right)
+  }
 }
 
-/** Failures that keep other bytes. */
-function storing(what: string, seenBy: string, stored: PlainFailures['stored']): Fault<PlainFailures> {
-  return fault(what, seenBy, () => ({ stored }))
+/** Return fields that they note at each attempt, instead of what they have kept, and keep the notes when a failure is deleted. */
+function noting(
+  note: (failed: FailedDelivery, before: Partial<Failure>, after: Failure) => Partial<Failure>,
+): FailuresPatch {
+  return (right) => {
+    const notes = new Map<string, Partial<Failure>>()
+    return {
+      ...returning(({ key }) => notes.get(key) ?? {})(right),
+      async keep(failed) {
+        const state = await right.keep(failed)
+        const after = (await right.get(failed.key)) as Failure
+        const noted = note(failed, notes.get(failed.key) ?? {}, after)
+        notes.set(failed.key, noted)
+        return noted.state ?? state
+      },
+    }
+  }
 }
 
-const anHour = 3_600_000
+/** Keep other keys. */
+function storing(keyOf: (key: string) => string): FailuresPatch {
+  return (right) => {
+    const given = new Map<string, string>()
+    return {
+      keep(failed) {
+        const key = keyOf(failed.key)
+        given.set(key, failed.key)
+        return right.keep({ ...failed, key })
+      },
+      async get(key) {
+        const failure = await right.get(keyOf(key))
+        return failure && { ...failure, key: given.get(failure.key) ?? '' }
+      },
+      delete: (key) => right.delete(keyOf(key)),
+    }
+  }
+}
 
-/** Failures that have kept these. */
-function holding(page: Iterable<Failure>): PlainFailures {
-  const failures = new PlainFailures()
-  for (const one of page) failures.kept.set(one.key, one)
-  return failures
+/** Change texts. */
+const withTexts = (change: (text: string) => string): FailuresPatch =>
+  returning(({ kind, message }) => ({ kind: change(kind), message: change(message) }))
+
+/** Find by another filter. */
+function filtering(change: (filter: FailureFilter) => FailureFilter): FailuresPatch {
+  return (right) => ({
+    list: ({ order, before, after, limit, ...filter } = {}) =>
+      right.list({ ...change(filter), order, before, after, limit }),
+    groups: ({ limit, ...filter } = {}) => right.groups({ ...change(filter), limit }),
+    count: (filter = {}) => right.count(change(filter)),
+  })
+}
+
+/** List other pages. */
+const querying =
+  (change: (query: FailureQuery) => FailureQuery): FailuresPatch =>
+  (right) => ({ list: (query = {}) => right.list({ ...query, ...change(query) }) })
+
+/** List by a wrong order. */
+const ordering =
+  (compare: (a: Failure, b: Failure) => number): FailuresPatch =>
+  (right) => ({
+    async list(query) {
+      const sorted = [...(await right.list(query))].sort(compare)
+      return query?.order === 'oldest' ? sorted : sorted.reverse()
+    },
+  })
+
+/** Return other groups. */
+function grouping(
+  change: (group: FailureGroup, right: KeptFailures) => Promise<object> | object,
+): FailuresPatch {
+  return (right) => ({
+    async groups(query) {
+      const groups = await right.groups(query)
+      return Promise.all(groups.map(async (group) => ({ ...group, ...(await change(group, right)) })))
+    },
+  })
 }
 
 /** The first page of a backend whose pages are a megabyte. */
-function firstMegabyte(all: Iterable<Failure>): Failure[] {
+async function firstMegabyte(right: KeptFailures, filter?: FailureFilter): Promise<readonly Failure[]> {
   let bytes = 0
-  return [...all].filter(({ rawBody }) => {
+  return (await right.list({ ...filter, limit: 1_000 })).filter(({ rawBody }) => {
     bytes += rawBody.length
     return bytes - rawBody.length < 1_000_000
   })
 }
 
-export const FAULTY_FAILURES: readonly Fault<PlainFailures>[] = [
-  fault('return nothing from keep', 'keep-new', (right) => ({
-    keep: async (failed) => void (await right.keep(failed)) as never,
-  })),
-  returning('keep whole seconds', 'keep-new', ({ lastAt }) => ({
-    lastAt: new Date(Math.floor(lastAt.getTime() / 1000) * 1000),
-  })),
-  returning('return dates as text', 'keep-new', ({ firstAt }) => ({ firstAt: firstAt.toISOString() })),
-  returning('return null for what is absent', 'keep-absent', ({ orderId }) => ({ orderId: orderId ?? null })),
-  returning('return no message if it is empty', 'keep-absent', ({ message }) => ({
-    message: message === '' ? undefined : message,
-  })),
-  fault('keep the fields that a later attempt lacks', 'keep-again', (right) => ({
-    next: (known, failed) => ({ ...known, ...right.next(known, failed) }),
-  })),
-  fault('keep the first body', 'keep-again', (right) => ({
-    next: (known, failed) => ({ ...right.next(known, failed), ...(known && { rawBody: known.rawBody }) }),
-  })),
-  fault('take the last date from each attempt', 'keep-dates', () => ({ lastAt: (_, failedAt) => failedAt })),
-  fault('take the first date from an attempt before it', 'keep-dates', (right) => ({
-    next(known, failed) {
-      const next = right.next(known, failed)
-      return { ...next, firstAt: failed.failedAt < next.firstAt ? failed.failedAt : next.firstAt }
+/** Group only what is listed. */
+const groupingListed =
+  (list: (right: KeptFailures, query: FailureQuery) => Promise<readonly Failure[]>): FailuresPatch =>
+  (right) => ({
+    async groups(query = {}) {
+      const seen = new Set((await list(right, query)).map(({ group }) => group))
+      return (await right.groups(query)).filter(({ group }) => seen.has(group))
     },
-  })),
-  fault('do not count a replay as an attempt', 'keep-replays', (right) => ({
-    next(known, failed) {
-      const next = right.next(known, failed)
-      return { ...next, attempts: next.attempts - next.replays }
+  })
+
+/** Return nothing for a wrong name. */
+const ignoring =
+  (method: 'list' | 'count' | 'groups'): FailuresPatch =>
+  (right) => ({
+    [method]: async (query: { event_id?: string } = {}) => {
+      const { event_id: unknown, ...rest } = query
+      return unknown === undefined ? right[method](rest) : []
     },
+  })
+
+const ms = (date: Date): number => date.getTime()
+const isOf =
+  (namespace = '') =>
+  (failure: Failure): boolean =>
+    failure.namespace.startsWith(namespace)
+
+const KEEPING: Faults<KeptFailures> = {
+  'keep-new': [
+    (right) => ({ keep: async (failed) => void (await right.keep(failed)) as never }),
+    returning(({ firstAt }) => ({ firstAt: firstAt.toISOString() })),
+    returning(({ lastAt }) => ({ lastAt: new Date(Math.floor(ms(lastAt) / 1000) * 1000) })),
+  ],
+  'keep-absent': [
+    returning(({ orderId }) => ({ orderId: orderId ?? null })),
+    returning(({ message }) => ({ message: message === '' ? undefined : message })),
+  ],
+  'keep-again': [
+    keeping((failed, known) => ({ ...known, ...failed })),
+    keeping((_, known) => (known ? { rawBody: known.rawBody } : {})),
+  ],
+  'keep-dates': [
+    noting(({ failedAt }) => ({ lastAt: failedAt })),
+    noting(({ failedAt }, { firstAt = failedAt }) => ({ firstAt: failedAt < firstAt ? failedAt : firstAt })),
+  ],
+  'keep-replays': [
+    returning(({ attempts, replays }) => ({ attempts: attempts - replays })),
+    noting(({ isReplay }, before, { lastAt }) => (isReplay ? { lastReplayedAt: lastAt } : before)),
+    noting(({ isReplay, failedAt }, before) => {
+      const { lastReplayedAt = failedAt } = before
+      return isReplay ? { lastReplayedAt: failedAt > lastReplayedAt ? failedAt : lastReplayedAt } : before
+    }),
+  ],
+  'keep-replay-new': keeping(({ isReplay }, known) => ({ isReplay: isReplay && known !== undefined })),
+  delete: [
+    (right) => ({ delete: async (key) => (await right.delete(key)) || true }),
+    noting((_, { attempts = 0 }) => ({ attempts: attempts + 1 })),
+  ],
+  keys: [
+    storing((key) => key.toLowerCase()),
+    storing((key) => key.slice(0, 254)),
+    storing((key) => key.trim()),
+  ],
+  'park-attempts': limiting(({ attempts, ...limits }) =>
+    attempts === undefined ? limits : { ...limits, attempts: attempts + 1 },
+  ),
+  'park-time': limiting((limits) => (limits.ms === undefined ? limits : { ...limits, ms: limits.ms + 1 })),
+  'park-both': limiting(({ attempts, ...limits }) => (attempts === undefined ? limits : { attempts })),
+  'park-never': limiting((limits) => ({ ms: 12 * 3_600_000, ...limits })),
+  'park-limits': [
+    limiting(({ attempts, ...limits }, now) => (attempts === now ? { attempts } : limits)),
+    remembering((first) => first),
+    remembering(Math.min),
+  ],
+  'park-late': noting(({ failedAt, parkAfter = {} }, _, { firstAt }) => ({
+    state: ms(failedAt) - ms(firstAt) >= (parkAfter.ms ?? Infinity) ? 'parked' : 'failing',
   })),
-  fault('date a replay by the last failure', 'keep-replays', (right) => ({
-    next(known, failed) {
-      const next = right.next(known, failed)
-      return failed.isReplay ? { ...next, lastReplayedAt: next.lastAt } : next
+  'park-stays': noting(({ parkAfter = {} }, _, { attempts }) => ({
+    state: attempts >= (parkAfter.attempts ?? Infinity) ? 'parked' : 'failing',
+  })),
+}
+
+const CONTENTS: Faults<KeptFailures> = {
+  'bytes-none': returning(({ rawBody }) => ({ rawBody: rawBody.length === 0 ? undefined : rawBody })),
+  'bytes-any': keeping(({ rawBody }) => ({ rawBody: Buffer.from(Buffer.from(rawBody).toString()) })),
+  'bytes-large': keeping(({ rawBody }) => ({ rawBody: rawBody.slice(0, 1_000_000) })),
+  'bytes-view': keeping(({ rawBody }) => ({ rawBody: new Uint8Array(rawBody.buffer.slice(0)) })),
+  'bytes-own': [
+    noting(({ rawBody }) => ({ rawBody })),
+    noting((_failed, _before, { rawBody }) => ({ rawBody })),
+  ],
+  'text-any': [
+    withTexts((text) => text.replaceAll('🎟️', '?')),
+    withTexts((text) => text.split("'")[0] ?? ''),
+    filtering(({ kind, ...filter }) => ({ ...filter, kind: kind?.toLowerCase() })),
+  ],
+  'text-long': withTexts((text) => Buffer.from(text).subarray(0, 1_000).toString()),
+  'text-odd': [
+    keeping(({ message }) => {
+      if (message.includes('\0')) throw new Error('invalid byte sequence for encoding "UTF8": 0x00')
+      return {}
+    }),
+    keeping(({ kind }) => ({ kind: kind.replaceAll('\0', '') })),
+    withTexts((text) => text.split('\0')[0] ?? ''),
+  ],
+}
+
+const LISTING: Faults<KeptFailures> = {
+  'list-fields, bytes-any': (right) => ({
+    list: async (query) => (await right.list(query)).map((one) => ({ ...one, rawBody: new Uint8Array() })),
+  }),
+  'list-order': [ordering((a, b) => ms(a.firstAt) - ms(b.firstAt)), querying(() => ({ order: 'newest' }))],
+  'list-ties': ordering((a, b) => ms(a.lastAt) - ms(b.lastAt) || a.key.localeCompare(b.key, 'en')),
+  'list-pages': querying(({ before }) => ({ before: before && 'lastAt' in before ? before.lastAt : before })),
+  'list-pages-oldest': querying(({ after }) => ({
+    after: after && 'lastAt' in after ? new Date(ms(after.lastAt) - 1) : after,
+  })),
+  'list-between': [
+    querying(({ before }) => ({ before: before instanceof Date ? new Date(ms(before) + 1) : before })),
+    querying(({ before, after }) => ({ after: before ? undefined : after })),
+  ],
+  'list-limit': [
+    querying(({ limit = 1_000 }) => ({ limit })),
+    querying(({ limit }) => ({ limit: limit && Math.min(limit, 100) })),
+    (right) => ({ count: async (filter) => (await right.list(filter)).length }),
+    (right) => ({ count: async (filter) => (await firstMegabyte(right, filter)).length }),
+    (right) => ({
+      list: async (query) => (await firstMegabyte(right, query)).slice(0, query?.limit ?? 100),
+    }),
+  ],
+  'list-filters': [
+    ...(['state', 'kind', 'account', 'namespace', 'group', 'eventId', 'orderId'] as const).map((name) =>
+      filtering((filter) => ({ ...filter, [name]: undefined })),
+    ),
+    filtering((filter) => ({ ...filter, kind: filter.kind || undefined })),
+    // Limits the list before the conditions.
+    (right) => ({
+      async list(query = {}) {
+        const { order, limit, before, after } = query
+        const page = new Set((await right.list({ order, limit, before, after })).map(({ key }) => key))
+        return (await right.list({ ...query, limit: 1_000 })).filter(({ key }) => page.has(key))
+      },
+    }),
+    (right) => ({
+      list: async ({ namespace, ...query } = {}) => (await right.list(query)).filter(isOf(namespace)),
+    }),
+    (right) => ({
+      count: async ({ namespace, ...filter } = {}) =>
+        (await right.list({ ...filter, limit: 1_000 })).filter(isOf(namespace)).length,
+    }),
+  ],
+  'list-all': (right) => ({
+    list: async (query = {}) => (Object.keys(query).length === 0 ? [] : right.list(query)),
+  }),
+  'invalid-list': ignoring('list'),
+  'invalid-groups': ignoring('groups'),
+  'invalid-count': ignoring('count'),
+}
+
+const GROUPS: Faults<KeptFailures> = {
+  groups: [
+    grouping(async ({ group }, right) => {
+      const [first] = await right.list({ group, order: 'oldest' })
+      return { message: first?.message }
+    }),
+    grouping(({ lastAt }) => ({ firstAt: lastAt })),
+    grouping(async ({ group }, right) => {
+      const all = await right.list({ group, limit: 1_000 })
+      return { count: all.reduce((sum, { attempts }) => sum + attempts, 0) }
+    }),
+    (right) => ({
+      groups: async (query) => [...(await right.groups(query))].sort((a, b) => ms(b.firstAt) - ms(a.firstAt)),
+    }),
+  ],
+  'groups-filter': [
+    grouping(async ({ group }, right) => {
+      const [newest] = await right.list({ group, limit: 1 })
+      return { kind: newest?.kind, code: newest?.code, message: newest?.message }
+    }),
+    (right) => ({ groups: ({ limit, namespace } = {}) => right.groups({ limit, namespace }) }),
+  ],
+  'groups-limit': [
+    groupingListed(firstMegabyte),
+    groupingListed((right, query) => right.list(query)),
+    (right) => ({ groups: (query) => right.groups({ ...query, limit: 1_000 }) }),
+    (right) => ({
+      groups: async ({ limit = 100, ...filter } = {}) =>
+        (await right.groups({ ...filter, limit: 1_000 })).slice(-limit),
+    }),
+  ],
+}
+
+/** Delete the first of these, and as many as the limit. */
+function purging(
+  pick: (all: readonly Failure[]) => readonly Failure[],
+  isLimited: boolean = true,
+): FailuresPatch {
+  return (right) => ({
+    async purge({ limit = 1_000 } = {}) {
+      const all = await right.list({ order: 'oldest', limit: 1_000 })
+      const old = pick(all).slice(0, isLimited ? limit : 1_000)
+      for (const { key } of old) await right.delete(key)
+      return old.length
     },
-  })),
-  fault('keep the latest date of all replays', 'keep-replays', (right) => ({
-    next(known, failed) {
-      const next = right.next(known, failed)
-      const before = known?.lastReplayedAt
-      const isLate = before !== undefined && next.lastReplayedAt !== undefined && before > next.lastReplayedAt
-      return isLate ? { ...next, lastReplayedAt: before } : next
-    },
-  })),
-  fault('count only a replay of what is there', 'keep-replay-new', (right) => ({
-    next: (known, failed) => ({ ...right.next(known, failed), ...(known ? {} : { replays: 0 }) }),
-  })),
-  fault('return true from each delete', 'delete', (right) => ({
-    delete: async (key) => (await right.delete(key)) || true,
-  })),
-  fault('continue to count after a delete', 'delete', (right) => {
-    const deleted = new Map<string, Failure | undefined>()
+  })
+}
+
+const isOld = (date: Date): boolean => ms(date) < Date.now() - 30 * 24 * 3_600_000
+const oldOf = (all: readonly Failure[]): Failure[] => all.filter(({ lastAt }) => isOld(lastAt))
+
+const PURGES_AND_RACES: Faults<KeptFailures> = {
+  'purge-retention': [
+    purging((all) => all.filter(({ firstAt }) => isOld(firstAt))),
+    purging((all) => oldOf(all).filter(({ state }) => state === 'failing')),
+  ],
+  'purge-limit': [
+    purging(oldOf, false),
+    purging((all) => oldOf(all).sort((a, b) => (a.key < b.key ? -1 : 1))),
+  ],
+  // Read, then write.
+  'race-keep, race-delete': (right) => {
+    const attempts = new Map<string, number>()
     return {
-      delete: async (key) => {
-        deleted.set(key, (await right.get(key)) ?? deleted.get(key))
+      ...returning(({ key }) => ({ attempts: attempts.get(key) }))(right),
+      async keep(failed) {
+        const known = attempts.get(failed.key) ?? 0
+        await turns(1)
+        attempts.set(failed.key, known + 1)
+        return right.keep(failed)
+      },
+      delete(key) {
+        attempts.delete(key)
         return right.delete(key)
       },
-      next: (known, failed) => right.next(known ?? deleted.get(failed.key), failed),
     }
-  }),
-  fault('compare keys without case', 'keys', () => ({ keyOf: (key) => key.toLowerCase() })),
-  fault('cut keys to 254 characters', 'keys', () => ({ keyOf: (key) => key.slice(0, 254) })),
-  fault('compare keys without the spaces around them', 'keys', () => ({ keyOf: (key) => key.trim() })),
-  fault('park one attempt late', 'park-attempts', (right) => ({
-    isParked: (known, facts) => right.isParked(known, { ...facts, attempts: facts.attempts - 1 }),
-  })),
-  fault('park a millisecond late', 'park-time', (right) => ({
-    isParked: (known, facts) => right.isParked(known, { ...facts, ms: facts.ms - 1 }),
-  })),
-  fault('park by attempts alone if there are both limits', 'park-both', (right) => ({
-    isParked: (known, { limits: { attempts, ms }, ...facts }) =>
-      right.isParked(known, {
-        ...facts,
-        limits: attempts === undefined ? { ...(ms && { ms }) } : { attempts },
-      }),
-  })),
-  fault('park after twelve hours if there is no limit', 'park-never', (right) => ({
-    isParked: (known, { limits, ...facts }) =>
-      right.isParked(known, { ...facts, limits: { ms: 12 * anHour, ...limits } }),
-  })),
-  fault('park at the limit, but not above it', 'park-limits', (right) => ({
-    isParked: (known, facts) =>
-      right.isParked(known, {
-        ...facts,
-        attempts: facts.attempts === facts.limits.attempts ? facts.attempts : 0,
-      }),
-  })),
-  fault('park by the limits of the first attempt', 'park-limits', (right) => {
-    const limits = new Map<string, NonNullable<FailedDelivery['parkAfter']>>()
-    return {
-      next(known, failed) {
-        const parkAfter = (known && limits.get(failed.key)) ?? failed.parkAfter ?? {}
-        limits.set(failed.key, parkAfter)
-        return right.next(known, { ...failed, parkAfter })
-      },
-    }
-  }),
-  fault('park by the lowest limit so far', 'park-limits', (right) => {
-    const lowest = new Map<string, number>()
-    return {
-      next(known, failed) {
-        const before = (known && lowest.get(failed.key)) ?? Number.POSITIVE_INFINITY
-        const attempts = Math.min(before, failed.parkAfter?.attempts ?? before)
-        lowest.set(failed.key, attempts)
-        return right.next(known, { ...failed, parkAfter: { ...failed.parkAfter, attempts } })
-      },
-    }
-  }),
-  fault('park by the date of the attempt', 'park-late', (right) => ({
-    next(known, failed) {
-      const next = right.next(known, failed)
-      const ms = failed.failedAt.getTime() - next.firstAt.getTime()
-      const facts = { attempts: next.attempts, ms, limits: failed.parkAfter ?? {} }
-      return { ...next, state: right.isParked(known, facts) ? 'parked' : 'failing' }
-    },
-  })),
-  fault('decide anew at each attempt', 'park-stays', (right) => ({
-    isParked: (_, facts) => right.isParked(undefined, facts),
-  })),
-  returning('return no body if it is empty', 'bytes-none', ({ rawBody }) => ({
-    rawBody: rawBody.length === 0 ? undefined : rawBody,
-  })),
-  storing('keep bodies as text', 'bytes-any', (rawBody) =>
-    new TextEncoder().encode(new TextDecoder().decode(rawBody)),
-  ),
-  storing('cut bodies to a million bytes', 'bytes-large', (rawBody) => rawBody.slice(0, 1_000_000)),
-  storing('keep the whole buffer', 'bytes-view', ({ buffer }) => new Uint8Array(buffer.slice(0))),
-  storing('keep the buffer of the caller', 'bytes-own', (rawBody) => rawBody),
-  returning('return the buffer that is kept', 'bytes-own', ({ rawBody }) => ({ rawBody })),
-  withTexts('keep no emoji', 'text-any', (text) => text.replaceAll('🎟️', '?')),
-  withTexts('end a text at a quote', 'text-any', (text) => text.split("'")[0] ?? ''),
-  fault('find by lower case', 'text-any', (right) => ({
-    matches: (failure, { kind, ...filter }) =>
-      right.matches(failure, filter) && (kind === undefined || failure.kind.toLowerCase() === kind),
-  })),
-  withTexts('cut texts to 1,000 bytes', 'text-long', (text) =>
-    new TextDecoder().decode(new TextEncoder().encode(text).slice(0, 1_000)),
-  ),
-  fault('refuse NUL', 'text-odd', (right) => ({
-    async keep(failed) {
-      if (failed.message.includes('\0')) throw new Error('invalid byte sequence for encoding "UTF8": 0x00')
-      return right.keep(failed)
-    },
-  })),
-  withTexts('end a text at NUL', 'text-odd', (text) => text.split('\0')[0] ?? ''),
-  fault('replace NUL, but not in a query', 'text-odd', (right) => ({
-    next: (known, failed) => ({ ...right.next(known, failed), kind: failed.kind.replaceAll('\0', '') }),
-  })),
-  fault('list without the bytes', ['list-fields', 'bytes-any'], (right) => ({
-    list: async (query) => (await right.list(query)).map((one) => ({ ...one, rawBody: new Uint8Array() })),
-  })),
-  fault('list by the first failure', 'list-order', () => ({
-    compare: (a, b) => a.firstAt.getTime() - b.firstAt.getTime(),
-  })),
-  fault('list in one order', 'list-order', (right) => ({
-    list: (query) => right.list({ ...query, order: 'newest' }),
-  })),
-  fault('order keys as a language does', 'list-ties', (right) => ({
-    compare: (a, b) =>
-      a.lastAt < b.lastAt || a.lastAt > b.lastAt ? right.compare(a, b) : a.key.localeCompare(b.key, 'en'),
-  })),
-  fault('begin a page at an earlier date', 'list-pages', () => ({
-    isBelow: (one, bound) => one.atMs < bound.atMs,
-  })),
-  fault('begin a page at the same date', 'list-pages-oldest', () => ({
-    isAbove: (one, bound) => one.atMs >= bound.atMs,
-  })),
-  fault('list what failed at the date itself', 'list-between', (right) => ({
-    isBelow: (one, bound) => right.isBelow(one, bound) || (bound.key === '' && one.atMs === bound.atMs),
-  })),
-  fault('take one of before and after', 'list-between', (right) => ({
-    list: ({ after, ...query }: { after?: unknown; before?: unknown } = {}) =>
-      right.list(query.before === undefined ? { ...query, after } : query),
-  })),
-  fault('list all if there is no limit', 'list-limit', (right) => ({
-    list: (query) => right.list({ limit: 1_000, ...query }),
-  })),
-  fault('list 100 at most', 'list-limit', (right) => ({
-    list: async (query) => (await right.list(query)).slice(0, 100),
-  })),
-  ...(['state', 'kind', 'account', 'namespace', 'group', 'eventId', 'orderId'] as const).map((name) =>
-    fault(`do not look at the ${name}`, 'list-filters', (right) => ({
-      matches: (failure, { [name]: _, ...filter }) => right.matches(failure, filter),
-    })),
-  ),
-  fault('take an empty condition for none', 'list-filters', (right) => ({
-    matches: (failure, { kind, ...filter }) => right.matches(failure, { ...filter, ...(kind && { kind }) }),
-  })),
-  fault('count the page', ['list-limit'], (right) => ({
-    count: async (filter) => (await right.list(filter)).length,
-  })),
-  fault('limit the list before the conditions', 'list-filters', (right) => ({
-    async list({ order, limit, before, after, ...filter }: FailureQuery = {}) {
-      return holding(await right.list({ order, limit, before, after })).list({ order, limit, ...filter })
-    },
-  })),
-  ...(['list', 'count', 'groups'] as const).map((method) =>
-    fault(
-      `read a megabyte for ${method}`,
-      method === 'groups' ? 'groups-limit' : 'list-limit',
-      ({ kept }) => ({
-        [method]: async (query?: object) => holding(firstMegabyte(kept.values()))[method](query),
-      }),
-    ),
-  ),
-  fault('find namespaces that begin alike', ['list-filters', 'groups-filter'], (right) => ({
-    matches: (failure, { namespace = '', ...filter }) =>
-      right.matches(failure, filter) && failure.namespace.startsWith(namespace),
-  })),
-  fault('count namespaces that begin alike', 'list-filters', (right) => ({
-    async count({ namespace = '', ...filter }: FailureFilter = {}) {
-      return holding([...right.kept.values()].filter((one) => one.namespace.startsWith(namespace))).count(
-        filter,
-      )
-    },
-  })),
-  fault('need a filter', 'list-all', (right) => ({
-    matches: (failure, filter) => Object.keys(filter).length > 0 && right.matches(failure, filter),
-  })),
-  fault('take the first failure of a group as its example', 'groups', (right) => ({
-    grouped: (all) => ({ ...right.grouped(all), message: all[0]?.message ?? '' }),
-  })),
-  fault('take the example of a group from all failures', 'groups-filter', (right) => ({
-    grouped(all) {
-      const whole = [...right.kept.values()].filter(({ group }) => group === all[0]?.group)
-      const { kind, code, message } = right.grouped(whole)
-      return { ...right.grouped(all), kind, code, message }
-    },
-  })),
-  fault('order groups by their first failure', 'groups', (right) => ({
-    async groups({ limit, ...filter }: { limit?: number } = {}) {
-      const { length } = await right.groups({ limit, ...filter } as object)
-      const all = await right.groups({ ...filter, limit: 1_000 })
-      return [...all].sort((a, b) => b.firstAt.getTime() - a.firstAt.getTime()).slice(0, length)
-    },
-  })),
-  fault('date a group by its latest failure', 'groups', (right) => ({
-    grouped: (all) => ({ ...right.grouped(all), firstAt: right.grouped(all).lastAt }),
-  })),
-  fault('count the attempts of a group', 'groups', (right) => ({
-    grouped: (all) => ({
-      ...right.grouped(all),
-      count: all.reduce((sum, { attempts }) => sum + attempts, 0),
-    }),
-  })),
-  fault('group without a look at the filter', 'groups-filter', (right) => ({
-    groups: async ({ limit, ...filter }: { limit?: number; namespace?: string } = {}) =>
-      right.groups({ ...(limit && { limit }), namespace: filter.namespace } as object),
-  })),
-  fault('group only as many failures as the limit', 'groups-limit', (right) => ({
-    groups: async (query) => holding(await right.list(query)).groups(query),
-  })),
-  fault('return all groups', 'groups-limit', (right) => ({
-    groups: (query) => right.groups({ ...query, limit: 1_000 }),
-  })),
-  fault('list the oldest groups', 'groups-limit', (right) => ({
-    groups: async ({ limit = 100, ...filter } = {}) =>
-      (await right.groups({ ...filter, limit: 1_000 })).slice(-limit),
-  })),
-  fault('purge by the first failure', 'purge-retention', (right) => ({
-    isOld: ({ firstAt, ...rest }) => right.isOld({ ...rest, firstAt, lastAt: firstAt }),
-  })),
-  fault('purge nothing that is parked', 'purge-retention', (right) => ({
-    isOld: (failure) => failure.state === 'failing' && right.isOld(failure),
-  })),
-  fault('purge without a look at the limit', 'purge-limit', (right) => ({
-    purge: () => right.purge({ limit: 1_000 }),
-  })),
-  fault('purge in the order of the keys', 'purge-limit', () => ({
-    compare: (a, b) => (a.key < b.key ? -1 : 1),
-  })),
-  fault('read, then write', 'race-keep', (right) => ({
-    async keep(failed) {
-      const next = right.next(await right.get(failed.key), failed)
-      await turns(1)
-      right.kept.set(failed.key, next)
-      return next.state
-    },
-  })),
-  fault('refuse to keep two at once', 'race-keys', (right) => {
+  },
+  // Refuse to keep two at once.
+  'race-keys': (right) => {
     let isBusy = false
     return {
       async keep(failed) {
@@ -345,30 +396,21 @@ export const FAULTY_FAILURES: readonly Fault<PlainFailures>[] = [
         return right.keep(failed)
       },
     }
-  }),
-  fault('read an attempt that a delete then removes', 'race-delete', (right) => ({
-    async keep(failed) {
-      const known = right.kept.get(failed.key)
-      await turns(1)
-      const next = right.next(known, failed)
-      right.kept.set(failed.key, next)
-      return next.state
-    },
-  })),
-  fault('read, then delete', 'race-deletes', (right) => ({
+  },
+  'race-deletes': (right) => ({
     async delete(key) {
-      const isThere = right.kept.has(key)
+      const isThere = (await right.get(key)) !== undefined
       await turns(1)
-      right.kept.delete(key)
+      await right.delete(key)
       return isThere
     },
-  })),
-  ...(['list', 'groups', 'count'] as const).map((method) =>
-    fault(`return nothing for a ${method} with a wrong name`, `invalid-${method}`, (right) => ({
-      [method]: async (query: { event_id?: string } = {}) => {
-        const { event_id: unknown, ...rest } = query
-        return unknown === undefined ? right[method](rest) : []
-      },
-    })),
-  ),
-]
+  }),
+}
+
+export const FAULTY_FAILURES: Faults<KeptFailures> = {
+  ...KEEPING,
+  ...CONTENTS,
+  ...LISTING,
+  ...GROUPS,
+  ...PURGES_AND_RACES,
+}

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { expect } from 'vitest'
 import { runs } from '../runs.js'
 
 /** Values of an arbitrary, the same ones in each run. */
@@ -6,19 +7,16 @@ export function manyOf<Value>(arbitrary: fc.Arbitrary<Value>, numRuns = 400): Va
   return fc.sample(arbitrary, { seed: 20_260_517, numRuns: runs(numRuns) })
 }
 
-/** Which labels hold for one value or another, and which for none. */
-export function labelsOf<Value>(
+/** Expects that each label holds for one value or another. */
+export function expectEach<Value>(
   arbitrary: fc.Arbitrary<Value>,
-  label: (value: Value) => Readonly<Record<string, boolean>>,
-): { found: string[]; missing: string[] } {
-  const seen = new Map<string, boolean>()
-  for (const value of manyOf(arbitrary)) {
-    for (const [name, holds] of Object.entries(label(value)))
-      seen.set(name, holds || (seen.get(name) ?? false))
-  }
-  const names = [...seen.keys()]
-  return {
-    found: names.filter((name) => seen.get(name)),
-    missing: names.filter((name) => !seen.get(name)),
-  }
+  labelsOf: (value: Value) => Readonly<Record<string, boolean>>,
+): void {
+  const all = manyOf(arbitrary).map(labelsOf)
+  const names = Object.keys(all[0] ?? {})
+  expect(names.filter((name) => !all.some((labels) => labels[name]))).toEqual([])
 }
+
+/** A label for each of these values. */
+export const eachOf = (values: readonly string[], value: string): Record<string, boolean> =>
+  Object.fromEntries(values.map((one) => [one, one === value]))

