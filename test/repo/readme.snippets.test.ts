@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { createServer, type RequestListener, Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import express, { type Express } from 'express'
@@ -8,7 +7,7 @@ import { signedDelivery } from 'tix-webhooks/testing'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { snippetsFolder, snippetsOf } from '../support/compile.js'
 import { SECRET } from '../support/deliveries.js'
-import { listen } from '../support/http.js'
+import { listen, portOf } from '../support/http.js'
 import { onPostgres, postgresVariables } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 
@@ -84,10 +83,10 @@ async function serve(handler: Server | RequestListener): Promise<number> {
 const serveFetch = (POST: (request: Request) => Promise<Response>): Promise<number> =>
   serve(createAdaptorServer({ fetch: POST, createServer }) as Server)
 
-async function portOf(server: Server): Promise<number> {
+/** The port of a server that a snippet starts, which is closed when the test ends. */
+async function portUntilEnd(server: Server): Promise<number> {
   onTestFinished(() => void server.close())
-  if (!server.listening) await once(server, 'listening')
-  return (server.address() as { port: number }).port
+  return portOf(server)
 }
 
 /** The servers that a snippet starts. */
@@ -123,7 +122,7 @@ async function start<Names>(...parts: readonly string[]): Promise<Names> {
   const servers = startedServers()
   const names = await load<Names>(...parts)
   await vi.waitFor(() => expect(servers).not.toEqual([]))
-  await deliverTo(await portOf(servers[0] as Server))
+  await deliverTo(await portUntilEnd(servers[0] as Server))
   expect(called).toContainEqual(['log', expect.stringMatching(/^ord_/)])
   return names
 }
@@ -134,7 +133,7 @@ describe('the file for', () => {
     const { app } = await load<{ app: Express }>('app.listen(3000)')
     app.use(express.json())
     app.post('/other', (req, res) => void res.json(req.body))
-    const port = await portOf(servers[0] as Server)
+    const port = await portUntilEnd(servers[0] as Server)
     await deliverTo(port)
     const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"parsed":true}' }
     const other = await fetch(`http://127.0.0.1:${port}/other`, json)
@@ -226,7 +225,7 @@ onPostgres('in production', () => {
     for (const listener of process.listeners('SIGTERM')) {
       if (!before.includes(listener)) process.removeListener('SIGTERM', listener)
     }
-    const port = await portOf(server)
+    const port = await portUntilEnd(server)
     await deliverTo(port)
     const key = expect.stringMatching(/^orders\/order\.created\/ord_/)
     expect(await database.column('SELECT key FROM tix_webhooks')).toEqual([key])
