@@ -12,10 +12,12 @@ import { tixWebhooks as onFastify } from 'tix-webhooks/fastify'
 import { instrument } from 'tix-webhooks/opentelemetry'
 import { DataSource } from 'typeorm'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { snippetsOf } from '../support/compile.js'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { listenTo } from '../support/fastify.js'
 import { listen } from '../support/http.js'
 import { onPostgres, onRedis, redisUrl } from '../support/on-servers.js'
+import { readPage } from '../support/pages.js'
 import { openPg, openPostgresJs } from '../support/postgres-clients.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { deliver } from '../support/raw-bytes-harness.js'
@@ -186,4 +188,11 @@ onRedis('the arguments of', () => {
     }
     await expectRedacted(await thrownBy(io.call('HSET', ADDRESS, TOKEN)), /wrong number of arguments/)
   })
+})
+
+test('each recipe of docs/production.md that logs an error redacts it', () => {
+  const recipes = [...snippetsOf('docs/production.md', 'ts'), readPage('examples/prom-client.ts')]
+  const logging = recipes.filter((code) => /\berr\b|captureException/.test(code))
+  expect(logging).toHaveLength(2)
+  for (const code of logging) expect(code).toMatch(/err: redactError\(error\)/)
 })
