@@ -84,7 +84,8 @@ describe.each(HOSTS)('a process with %s lives on, and answers, where', (name, fa
   let host: HostProcess
   beforeAll(async () => {
     host = await start(name)
-  })
+    // A busy machine takes many seconds to bundle them.
+  }, 60_000)
 
   test.each(Object.entries(faults) as [NodeFault | WebFault, End][])('%s: %s', async (fault, end) => {
     const forged = await sign(orderCreated(), { secret: 'another' })
