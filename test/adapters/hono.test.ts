@@ -339,7 +339,7 @@ describe('on Node, a middleware', () => {
       },
       '',
     ],
-  ])('that %s is what the sender hears, and that is reported', async (_, before, text) => {
+  ])('that %s has answered the sender, and that is reported', async (_, before, text) => {
     const reported = deferred<unknown>()
     const { port } = await serve(before, { onError: (error) => reported.resolve(error) })
     expect(await deliver(port, await sign(orderCreated()))).toMatchObject({ status: 200, text })
