@@ -27,7 +27,9 @@ import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { listenTo } from '../support/fastify.js'
 import { listen } from '../support/http.js'
 import { deliver } from '../support/raw-bytes-harness.js'
-import { type Telemetry, telemetry, unregister } from '../support/telemetry.js'
+import { telemetry, unregister } from '../support/telemetry.js'
+
+type Telemetry = ReturnType<typeof telemetry>
 
 const require = createRequire(import.meta.url)
 
