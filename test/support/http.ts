@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type Agent, createServer, request as httpRequest, type RequestListener, Server } from 'node:http'
+import { createServer, request as httpRequest, type RequestListener, Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 
 /** An answer, from any client. */
@@ -56,13 +56,11 @@ export interface PostOptions {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   /** Bytes are sent in one piece with their length, a list of them chunked. Default: no body. */
   readonly body?: Uint8Array | string | readonly Uint8Array[]
-  /** Default: a new connection. */
-  readonly agent?: Agent
 }
 
-/** Sends one request. */
+/** Sends one request on a new connection. */
 export function post(port: number, options: PostOptions = {}): Promise<HttpAnswer> {
-  const { method = 'POST', path = '/hooks', headers = {}, body, agent = false } = options
+  const { method = 'POST', path = '/hooks', headers = {}, body } = options
   const chunks = isList(body) ? body : undefined
   const whole = isList(body) ? undefined : Buffer.from(body ?? '')
   return new Promise((resolve, reject) => {
@@ -71,7 +69,7 @@ export function post(port: number, options: PostOptions = {}): Promise<HttpAnswe
       port,
       method,
       path,
-      agent,
+      agent: false,
       headers: {
         ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, mutable(value)])),
         ...(whole === undefined ? { 'transfer-encoding': 'chunked' } : { 'content-length': whole.length }),

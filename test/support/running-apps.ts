@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { Agent } from 'node:http'
+import { Agent, type IncomingHttpHeaders, type RequestOptions, request } from 'node:http'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll, afterEach } from 'vitest'
@@ -14,7 +14,6 @@ import {
   STOP_HEADER,
 } from './apps/protocol.js'
 import { orderCreated, type SignedDelivery, sign } from './deliveries.js'
-import { type HttpAnswer, type PostOptions, post } from './http.js'
 import { ROOT } from './root.js'
 import { makeFolder, removeFolder } from './server-process.js'
 
@@ -123,10 +122,10 @@ async function startApp(file: string, settings: AppSettings): Promise<App> {
         ...(fail ? { [FAIL_HEADER]: 'yes' } : {}),
       }
       const reached = new Promise<'stopped'>((resolve) => stopped.set(id, () => resolve('stopped')))
-      return Promise.race([reached, deliver(port, agent, order, headers)]).finally(() => stopped.delete(id))
+      return Promise.race([reached, post(port, agent, order, headers)]).finally(() => stopped.delete(id))
     },
     async call(path, body = {}) {
-      const answer = await send(port, { agent, path, body: JSON.stringify(body) })
+      const answer = await send({ port, agent, path }, Buffer.from(JSON.stringify(body)))
       return answer === 'cut off' ? answer : JSON.parse(answer.text)
     },
     signal: (signal) => void child.kill(signal),
@@ -138,18 +137,16 @@ async function startApp(file: string, settings: AppSettings): Promise<App> {
   }
 }
 
-/** Without an answer, the app was killed meanwhile. */
-function send(port: number, options: PostOptions): Promise<HttpAnswer | 'cut off'> {
-  return post(port, options).catch(() => 'cut off')
-}
-
-async function deliver(
+async function post(
   port: number,
   agent: Agent,
   { header, body }: SignedDelivery,
   more: Readonly<Record<string, string>>,
 ): Promise<Answer | 'cut off'> {
-  const answer = await send(port, { agent, body, headers: { ...more, 'x-service-signature': header } })
+  const answer = await send(
+    { port, agent, path: '/hooks', headers: { ...more, 'x-service-signature': header } },
+    body,
+  )
   if (answer === 'cut off') return answer
   const { status, headers, text } = answer
   const retryAfter = headers['retry-after']
@@ -159,4 +156,27 @@ async function deliver(
     ...(retryAfter === undefined ? {} : { retryAfter: Number(retryAfter) }),
     ...(headers[NOT_KEPT_HEADER] === undefined ? {} : { notKept: true }),
   }
+}
+
+interface Received {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+function send(to: RequestOptions, body: Uint8Array): Promise<Received | 'cut off'> {
+  return new Promise((resolve) => {
+    const headers = { ...to.headers, 'content-length': body.length }
+    const sent = request({ host: '127.0.0.1', method: 'POST', ...to, headers })
+    sent.on('error', () => resolve('cut off'))
+    sent.on('response', (response) => {
+      let text = ''
+      response.on('data', (chunk) => {
+        text += chunk
+      })
+      response.on('error', () => resolve('cut off'))
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+    })
+    sent.end(body)
+  })
 }
