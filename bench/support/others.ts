@@ -32,14 +32,14 @@ function ticksOfOthers(): number {
 }
 
 /** The time that all cores were busy, from the text of /proc/stat. */
-export function ticksOfAll(stat: string): number {
+function ticksOfAll(stat: string): number {
   const [, user = 0, nice = 0, system = 0, _idle, _waiting, irq = 0, softirq = 0, steal = 0] =
     stat.split('\n')[0]?.split(/\s+/).map(Number) ?? []
   return user + nice + system + irq + softirq + steal
 }
 
 /** The time of a process and its descendants, including those that have ended, from the texts of /proc/<pid>/stat. */
-export function ticksOfFamily(stats: readonly string[], root: number): number {
+function ticksOfFamily(stats: readonly string[], root: number): number {
   const processes = new Map(
     stats.map((stat) => {
       // Behind the name of the program, which may contain anything.

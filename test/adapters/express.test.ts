@@ -1,42 +1,64 @@
-import type { Express } from 'express'
-import { type ExpressWebhooks, tixWebhooks } from 'tix-webhooks/express'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { orderCreated, SECRET, sign } from '../support/deliveries.js'
-import { EXPRESS_VERSIONS, expressApp } from '../support/express.js'
-import { listen, post } from '../support/http.js'
-import { harnessOf, rawBytesCases } from '../support/raw-bytes-cases.js'
+import type { Express, NextFunction, Request, RequestHandler, Response } from 'express'
+import type { WebhookOptions } from 'tix-webhooks'
+import type { ExpressWebhooks } from 'tix-webhooks/express'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { orderCreated, sign } from '../support/deliveries.js'
+import { EXPRESS_VERSIONS, type ExpressApp, expressApp } from '../support/express.js'
+import { post } from '../support/http.js'
+import { deferred, turns } from '../support/promises.js'
 import { assertAnswer, deliver } from '../support/raw-bytes-harness.js'
 
-test('the two majors are what they are taken for', () => {
-  expect(EXPRESS_VERSIONS.map(({ version }) => version.split('.')[0])).toEqual(['5', '4'])
-})
+const utf8 = new TextEncoder()
+const BOM = Uint8Array.of(0xef, 0xbb, 0xbf)
+const PRETTY =
+  '{ "data": {"event" : {"title": "caf\\u00e9"}},\n\t"type":"event.published", "created_at": "" }'
+
+function postHooks(app: Express, hooks: ExpressWebhooks): void {
+  app.post('/hooks', hooks)
+}
+
+/** The usual `verify` option of `express.json()` that keeps the bytes. */
+function keepAs(keep: (bytes: Buffer) => Buffer | string) {
+  return (request: unknown, _response: unknown, bytes: Buffer): void => {
+    ;(request as { rawBody?: unknown }).rawBody = keep(bytes)
+  }
+}
+
+async function consume(request: Request, _response: Response, next: NextFunction): Promise<void> {
+  for await (const _chunk of request) {
+    // Nothing is kept.
+  }
+  next()
+}
+
+function begin(request: Request, _response: Response, next: NextFunction): void {
+  request.once('data', () => {
+    request.pause()
+    next()
+  })
+}
 
 describe.each(EXPRESS_VERSIONS)('Express $version', ({ express }) => {
-  describe('exact bytes', () => {
-    const harness = harnessOf((options) => listen(express().post('/hooks', tixWebhooks(options))))
-    for (const { name, run } of rawBytesCases) test(name, () => run(harness))
-  })
+  /** An app with middleware before the webhook. */
+  const behind = (before: readonly RequestHandler[], overrides: Partial<WebhookOptions> = {}) =>
+    expressApp(
+      express,
+      (app, hooks) => {
+        for (const middleware of before) app.use(middleware)
+        app.post(['/hooks', '/mended'], hooks)
+      },
+      overrides,
+    )
+  const mended = { path: '/mended' }
 
-  test.each<[string, (app: Express, hooks: ExpressWebhooks) => void]>([
-    ['app.post', (app, hooks) => app.post('/hooks/in', hooks)],
-    ['app.all', (app, hooks) => app.all('/hooks/in', hooks)],
-    ['app.use', (app, hooks) => app.use('/hooks', hooks)],
-    ['app.use with no path', (app, hooks) => app.use(hooks)],
-    ['app.route', (app, hooks) => app.route('/hooks/in').post(hooks)],
-    ['a Router', (app, hooks) => app.use('/hooks', express.Router().post('/in', hooks))],
-    ['an app within the app', (app, hooks) => app.use('/hooks', express().post('/in', hooks))],
-  ])('can be mounted by %s', async (_, mount) => {
-    const app = await expressApp(express, mount)
-    const delivery = await sign(orderCreated())
-    assertAnswer(await deliver(app.port, delivery, { path: '/hooks/in' }), 200, 'handled')
-    assertAnswer(await deliver(app.port, delivery, { path: '/hooks/in' }), 200, 'duplicate')
-  })
-
-  test('passes anything but a POST on, under app.use, as middleware does', async () => {
-    const { port, records } = await expressApp(express, (app, hooks) => {
+  test('under app.use each POST is taken, and reported by its whole path; all else is passed on, as middleware does', async () => {
+    const onConsole = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => onConsole.mockRestore())
+    const mount = (app: Express, hooks: ExpressWebhooks): void => {
       app.use('/hooks', hooks)
       app.get('/hooks/status', (_request, response) => void response.send('open'))
-    })
+    }
+    const { port, records } = await expressApp(express, mount, { onError: undefined })
     expect(await post(port, { method: 'GET', path: '/hooks/status' })).toMatchObject({
       status: 200,
       text: 'open',
@@ -47,9 +69,12 @@ describe.each(EXPRESS_VERSIONS)('Express $version', ({ express }) => {
       }
     }
     expect(records).toEqual([])
+    assertAnswer(await deliver(port, await sign(orderCreated()), { path: '/hooks/in' }), 200, 'handled')
+    assertAnswer(await post(port, { path: '/hooks/in' }), 400, 'malformed')
+    expect(onConsole.mock.calls).toEqual([[expect.stringContaining('[/hooks/in]')]])
   })
 
-  test('answers by itself: what is mounted after it never runs, error middleware included', async () => {
+  test('it answers by itself: what is mounted after it never runs, error middleware included', async () => {
     const after: string[] = []
     const fail = (): never => {
       throw new Error('no seats left')
@@ -74,49 +99,166 @@ describe.each(EXPRESS_VERSIONS)('Express $version', ({ express }) => {
     expect(after).toEqual([])
   })
 
-  test('gives handlers and the secret function the request of Express itself', async () => {
-    const tenants: Record<string, string> = { north: SECRET, south: 'whsec_of_the_south' }
-    const seen: unknown[] = []
-    const app = express()
-    app.post(
-      '/hooks/:tenant',
-      tixWebhooks({
-        secret: ({ params }) => tenants[String(params.tenant)],
-        on: {
-          'order.created': (_event, { request }) => {
-            seen.push([request.app === app, request.params.tenant, request.get('Content-Type')])
-          },
-        },
-        onError: () => {},
-      }),
+  test('a middleware that calls next() twice lets Express answer 404: the handler runs once, and it is reported', async () => {
+    const work = deferred()
+    const handle = vi.fn(() => work.promise)
+    const app = await expressApp(
+      express,
+      (app, hooks) => {
+        app.use('/hooks', (_request, _response, next) => {
+          next()
+          next()
+        })
+        app.post(['/hooks', '/mended'], hooks)
+      },
+      { on: { 'order.created': handle } },
     )
-    const { port, close } = await listen(app)
-    onTestFinished(close)
-    const toNorth = await sign(orderCreated())
-    assertAnswer(await deliver(port, toNorth, { path: '/hooks/south' }), 401, 'unauthenticated')
-    assertAnswer(await deliver(port, toNorth, { path: '/hooks/north' }), 200, 'handled')
-    assertAnswer(await deliver(port, toNorth, { path: '/hooks/nowhere' }), 500, 'misconfigured')
-    expect(seen).toEqual([[true, 'north', 'application/json']])
+    const delivery = await sign(orderCreated())
+    expect((await deliver(app.port, delivery)).status).toBe(404)
+    work.resolve()
+    await app.recorded(1)
+    expect(app.records).toMatchObject([{ outcome: 'handled' }])
+    expect(app.reports).toEqual([
+      expect.stringMatching(/ended as handled, but .* does a middleware call next\(\) twice/),
+    ])
+    assertAnswer(await deliver(app.port, delivery, mended), 200, 'duplicate')
+    expect(handle).toHaveBeenCalledTimes(1)
   })
 
-  test('two endpoints of one app each take what is signed with their own secret, and remember it apart', async () => {
-    const secrets = { '/orders': 'whsec_orders', '/listings': 'whsec_listings' }
-    const runs: string[] = []
-    const app = express()
-    for (const [path, secret] of Object.entries(secrets)) {
-      const on = { 'order.created': () => runs.push(path) }
-      app.post(path, tixWebhooks({ secret, on, onError: () => {} }))
+  test('a handler that answered for itself, or has begun to, is left to end its answer', async () => {
+    const begun = deferred<Request>()
+    const answerItself = ({ data }: { data: { order: { id: string } } }, ctx: { request: unknown }): void => {
+      const request = ctx.request as Request
+      if (data.order.id === 'ord_begun') {
+        request.res?.write('begun, ')
+        begun.resolve(request)
+      } else request.res?.status(202).send('mine')
     }
-    const { port, close } = await listen(app)
-    onTestFinished(close)
-    const order = orderCreated()
-    for (const [path, secret] of Object.entries(secrets)) {
-      const delivery = await sign(order, { secret })
-      for (const other of Object.keys(secrets).filter((each) => each !== path)) {
-        assertAnswer(await deliver(port, delivery, { path: other }), 401, 'unauthenticated')
-      }
-      assertAnswer(await deliver(port, delivery, { path }), 200, 'handled')
+    const app = await expressApp(express, postHooks, { on: { 'order.created': answerItself } as never })
+    const delivery = await sign(orderCreated())
+    expect(await deliver(app.port, delivery)).toMatchObject({ status: 202, text: 'mine' })
+    assertAnswer(await deliver(app.port, delivery), 200, 'duplicate')
+    expect(app.reports).toEqual([expect.stringMatching(/your handler answer the request itself/)])
+
+    const answer = deliver(app.port, await sign(orderCreated({ id: 'ord_begun' })))
+    const request = await begun.promise
+    await app.recorded(3)
+    // The answer of the adapter would have been sent by then.
+    await turns(1)
+    request.res?.end('ended')
+    expect(await answer).toMatchObject({ status: 200, text: 'begun, ended' })
+  })
+
+  test.each<[string, () => RequestHandler]>([
+    ['express.raw()', () => express.raw({ type: '*/*' })],
+    ['express.text()', () => express.text({ type: '*/*' })],
+    ['express.json() that keeps a Buffer', () => express.json({ verify: keepAs((bytes) => bytes) })],
+    ['express.json() that keeps a string', () => express.json({ verify: keepAs(String) })],
+  ])('%s before us keeps what was sent, up to our limit', async (_, parser) => {
+    let emitted: unknown
+    const app = await behind([
+      parser(),
+      (request, response, next) => {
+        response.on('finish', () => {
+          try {
+            emitted = request.emit('error', new Error('late'))
+          } catch (error) {
+            emitted = error
+          }
+        })
+        next()
+      },
+    ])
+    assertAnswer(await deliver(app.port, await sign(PRETTY)), 200, 'handled')
+    expect(Buffer.from(app.runs[0]?.rawBody ?? []).toString()).toBe(PRETTY)
+    // An error that nobody listens for would end the process.
+    await vi.waitFor(() => expect(emitted).toBe(true))
+    const forged = await sign(PRETTY, { secret: 'another' })
+    assertAnswer(await deliver(app.port, forged), 401, 'unauthenticated')
+    const empty = { 'x-service-signature': (await sign('')).header }
+    assertAnswer(await post(app.port, { headers: empty }), 500, 'unprocessable')
+    expect(app.reports.at(-1)).toMatch(/it is empty/)
+
+    const small = await behind([parser()], { maxBodyBytes: 100 })
+    assertAnswer(await deliver(small.port, await sign(orderCreated())), 413, 'too_large')
+  })
+
+  test.each([
+    ['string', ''],
+    ['Buffer', Buffer.alloc(0)],
+  ])('an empty %s as rawBody, to be filled while the body comes, is not taken for it', async (_, rawBody) => {
+    const app = await behind([
+      (request, _response, next) => {
+        const kept = Object.assign(request, { rawBody })
+        request.on('data', (chunk) => {
+          kept.rawBody += chunk
+        })
+        next()
+      },
+    ])
+    assertAnswer(await deliver(app.port, await sign(orderCreated())), 200, 'handled')
+  })
+
+  test.each<[string, (request: Request) => void]>([
+    ['pauses the request', (request) => void process.nextTick(() => request.pause())],
+    ["listens for its 'readable' event", (request) => void request.on('readable', () => {})],
+  ])('a middleware that %s is named where the body is incomplete at the deadline', async (_, holdUp) => {
+    const before: RequestHandler = (request, _response, next) => {
+      holdUp(request)
+      next()
     }
-    expect(runs).toEqual(Object.keys(secrets))
+    const app = await behind([before], { timeoutSeconds: 0.2 })
+    assertAnswer(await deliver(app.port, await sign(orderCreated())), 400, 'incomplete')
+    expect(app.reports).toEqual([expect.stringMatching(/in this app has paused the request/)])
+  })
+
+  test('express.text() drops a byte order mark: refused, and the report says why', async () => {
+    const app = await behind([express.text({ type: '*/*' })])
+    const marked = Buffer.concat([BOM, utf8.encode(JSON.stringify(orderCreated()))])
+    assertAnswer(await deliver(app.port, await sign(marked)), 401, 'unauthenticated')
+    expect(app.reports).toEqual([expect.stringMatching(/byte order mark: use express\.raw\(/)])
+  })
+
+  const form = 'application/x-www-form-urlencoded'
+  test.each<[string, string, () => RequestHandler]>([
+    ['express.json()', 'application/json', () => express.json()],
+    ['express.urlencoded()', form, () => express.urlencoded({ extended: true })],
+    ['a body parser', 'text/plain', () => express.json({ type: () => true })],
+    ['a body parser', 'text/plain', () => consume],
+    ['a body parser', 'text/plain', () => begin],
+  ])('%s uses up a body of %s: misconfigured, and the report shows the fix', async (name, type, parser) => {
+    const app: ExpressApp = await behind([parser()])
+    const answer = await deliver(app.port, await sign(orderCreated()), { headers: { 'content-type': type } })
+    assertAnswer(answer, 500, 'misconfigured')
+    expect(app.runs).toEqual([])
+    expect(app.records).toMatchObject([{ outcome: 'misconfigured', code: 'misconfigured' }])
+    const [report = ''] = app.reports
+    expect(report).toContain(`Most likely it was ${name}, mounted before tixWebhooks`)
+    expect(report).toContain(name === 'a body parser' ? 'route before it' : `route before app.use(${name})`)
+    const keeper = name === 'express.urlencoded()' ? 'express.urlencoded' : 'express.json'
+    expect(report).toContain(`${keeper}({ verify: (req, res, buffer) => { req.rawBody = buffer } })`)
+  })
+
+  test('where NestJS may have mounted the parser, the report shows the two ways of NestJS first', async () => {
+    // Another file of the same worker may have loaded reflect-metadata.
+    const loaded = Object.getOwnPropertyDescriptor(Reflect, 'getMetadata')
+    Reflect.set(Reflect, 'getMetadata', () => undefined)
+    onTestFinished(() => {
+      Reflect.deleteProperty(Reflect, 'getMetadata')
+      if (loaded !== undefined) Object.defineProperty(Reflect, 'getMetadata', loaded)
+    })
+    const app = await behind([express.json()])
+    assertAnswer(await deliver(app.port, await sign(orderCreated())), 500, 'misconfigured')
+    expect(app.reports).toEqual([
+      expect.stringMatching(
+        /In NestJS call app\.use\(.+before app\.listen\(\).+\{ rawBody: true \}.+Elsewhere/,
+      ),
+    ])
+  })
+
+  test('a body that passes the parsers unread is handled', async () => {
+    const app = await behind([express.json(), express.urlencoded({ extended: true })])
+    const headers = { 'content-type': 'text/plain' }
+    assertAnswer(await deliver(app.port, await sign(PRETTY), { headers }), 200, 'handled')
   })
 })

@@ -1,224 +1,350 @@
-import { type Context, Hono } from 'hono'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import { createAdaptorServer } from '@hono/node-server'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { env } from 'hono/adapter'
 import { bodyLimit } from 'hono/body-limit'
-import { compress } from 'hono/compress'
+import type { WebhookOptions } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/hono'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { orderCreated, SECRET, sign } from '../support/deliveries.js'
-import { answerOf, PlatformContext, requestOf, streamedRequest } from '../support/fetching.js'
-import { deferred, watch } from '../support/promises.js'
-import { SOON_HEADER } from '../support/retry-after.js'
+import { orderCreated, SECRET, type SignedDelivery, sign } from '../support/deliveries.js'
+import { answerOf, PlatformContext, requestOf } from '../support/fetching.js'
+import { dial, type HttpAnswer, listen } from '../support/http.js'
+import { deferred } from '../support/promises.js'
+import { assertAnswer, deliver } from '../support/raw-bytes-harness.js'
 import { watched } from '../support/watched.js'
 
 const on = { 'order.created': () => {} }
 const HANDLED = { status: 200, text: '{"outcome":"handled"}' }
+const MISCONFIGURED = { status: 500, text: '{"outcome":"misconfigured"}' }
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+const BOM = Uint8Array.of(0xef, 0xbb, 0xbf)
 
-describe('in an app', () => {
-  test('a signed delivery is handled and a forged one refused', async () => {
-    const app = new Hono().post('/hooks', tixWebhooks({ secret: SECRET, on, onError: () => {} }))
-    expect(await answerOf(await app.request(requestOf(await sign(orderCreated()))))).toMatchObject(HANDLED)
-    const forged = requestOf(await sign(orderCreated(), { secret: 'another' }))
-    expect(await answerOf(await app.request(forged))).toMatchObject({ status: 401 })
-  })
+/** An app with a middleware before the webhook. */
+function appWith(before: MiddlewareHandler, overrides: Partial<WebhookOptions> = {}) {
+  const seen = watched(overrides)
+  const hooks = tixWebhooks({ ...(seen.options as WebhookOptions<Context>), secret: SECRET })
+  return { ...seen, app: new Hono().use(before).post('/hooks', hooks) }
+}
 
-  test('ctx.request is the Context, with its variables', async () => {
-    const seen: unknown[] = []
-    const app = new Hono<{ Variables: { tenant: string } }>()
-    app.use(async (c, next) => {
-      c.set('tenant', 'north')
-      await next()
-    })
-    app.post(
-      '/hooks/:endpoint',
-      tixWebhooks<{ Variables: { tenant: string } }>({
-        secret: SECRET,
-        on: {
-          'order.created': (_event, { request: c }) => seen.push(c.get('tenant'), c.req.param('endpoint')),
-        },
-      }),
-    )
-    const delivery = requestOf(await sign(orderCreated()))
-    expect((await app.request(new Request('http://localhost/hooks/tickets', delivery))).status).toBe(200)
-    expect(seen).toEqual(['north', 'tickets'])
-  })
+/** The same, on a server of Node's. */
+async function serve(
+  before: MiddlewareHandler,
+  overrides: Partial<WebhookOptions> = {},
+  serverOptions: object = {},
+) {
+  const { app, ...seen } = appWith(before, overrides)
+  const { port, close } = await listen(
+    createAdaptorServer({ ...app, fetch: app.fetch, createServer, serverOptions }) as Server,
+  )
+  onTestFinished(close)
+  return { ...seen, port }
+}
 
-  test('the secret can come from c.env, and is misconfigured where it is not set', async () => {
-    type AppEnv = { Bindings: { TIX_SIGNING_SECRET?: string } }
-    const { options, reports } = watched()
-    const app = new Hono<AppEnv>()
-    const secret = (c: Context<AppEnv>) => c.env.TIX_SIGNING_SECRET
-    app.post('/hooks', tixWebhooks({ ...options, on, secret }))
-    const delivery = await sign(orderCreated())
-    const good = await app.request(requestOf(delivery), undefined, { TIX_SIGNING_SECRET: SECRET })
-    expect(await answerOf(good)).toMatchObject(HANDLED)
-    const unset = await app.request(requestOf(delivery), undefined, {})
-    expect(await answerOf(unset)).toMatchObject({ status: 500, text: '{"outcome":"misconfigured"}' })
-    expect(reports).toEqual([expect.stringMatching(/secret function returned undefined/)])
-  })
+const next: MiddlewareHandler = (_, goOn) => goOn()
 
-  test('works in a sub-app under a base path, and leaves other methods and paths to the router', async () => {
-    const hooks = new Hono().post('/tix', tixWebhooks({ secret: SECRET, on }))
-    const app = new Hono().basePath('/v1').route('/hooks', hooks)
-    const delivery = requestOf(await sign(orderCreated()))
-    const post = await app.request(new Request('http://localhost/v1/hooks/tix', delivery))
-    expect(await answerOf(post)).toMatchObject(HANDLED)
-    expect((await app.request('/v1/hooks/tix')).status).toBe(404)
-  })
-
-  test('what a handler throws is answered by us and does not reach app.onError', async () => {
-    const onAppError = vi.fn((_error: Error, c: Context) => c.text('the app', 418))
-    const { options, reports } = watched()
-    const app = new Hono()
-    app.onError(onAppError)
-    const handler = (): never => {
-      throw new Error('the ledger is closed')
-    }
-    app.post('/hooks', tixWebhooks({ ...options, secret: SECRET, on: { 'order.created': handler } }))
-    const answer = await answerOf(await app.request(requestOf(await sign(orderCreated()))))
-    expect(answer).toMatchObject({ status: 500, text: '{"outcome":"failed"}' })
-    expect(reports).toEqual(['the ledger is closed'])
-    expect(onAppError).not.toHaveBeenCalled()
-  })
-
-  test('default reports go to console.error, one line each', async () => {
-    const onConsole = vi.spyOn(console, 'error').mockImplementation(() => {})
-    onTestFinished(() => onConsole.mockRestore())
-    const app = new Hono().post('/hooks', tixWebhooks({ secret: SECRET, on }))
-    await app.request(requestOf(await sign(orderCreated(), { secret: 'another' })))
-    expect(onConsole.mock.calls).toEqual([
-      [expect.stringMatching(/^tix-webhooks: \[\/hooks\] No signature.+matches.+$/)],
-    ])
-  })
-
-  test('drain refuses new deliveries and waits for the running one', async () => {
-    const started = deferred()
-    const finish = deferred()
-    const wait = (): Promise<void> => {
-      started.resolve()
-      return finish.promise
-    }
-    const hooks = tixWebhooks({ secret: SECRET, on: { 'order.created': wait } })
-    const app = new Hono().post('/hooks', hooks)
-    const running = app.request(requestOf(await sign(orderCreated())))
-    await started.promise
-    const draining = hooks.drain()
-    const drained = watch(draining)
-    const refused = await answerOf(await app.request(requestOf(await sign(orderCreated()))))
-    expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': SOON_HEADER } })
-    expect(drained.isResolved).toBe(false)
-    finish.resolve()
-    await draining
-    expect(await answerOf(await running)).toMatchObject(HANDLED)
-  })
-})
-
-describe('beside other middleware', () => {
-  const chunked = async (header: string, body: Uint8Array): Promise<Request> =>
-    streamedRequest(header, new Blob([body.slice(0, 9), body.slice(9)]).stream(), {
-      'transfer-encoding': 'chunked',
-    })
-
-  test.each([1_000, 10])("hono's bodyLimit of %i in front of us has its own say", async (maxSize) => {
-    const app = new Hono()
-    app.use(bodyLimit({ maxSize }))
-    app.post('/hooks', tixWebhooks({ secret: SECRET, on }))
-    const { header, body } = await sign(orderCreated())
-    const expected = maxSize < body.length ? { status: 413, text: 'Payload Too Large' } : HANDLED
-    expect(await answerOf(await app.request(await chunked(header, body)))).toMatchObject(expected)
-  })
-
-  test('our maxBodyBytes holds behind a larger bodyLimit', async () => {
-    const { options } = watched()
-    const app = new Hono()
-    app.use(bodyLimit({ maxSize: 10_000 }))
-    app.post('/hooks', tixWebhooks({ ...options, secret: SECRET, on, maxBodyBytes: 50 }))
-    const { header, body } = await sign(orderCreated())
-    const answer = await answerOf(await app.request(await chunked(header, body)))
-    expect(answer).toMatchObject({ status: 413, text: '{"outcome":"too_large"}' })
-  })
-
-  test('the answer can be compressed', async () => {
-    const app = new Hono()
-    app.use(compress({ threshold: 0 }))
-    app.post('/hooks', tixWebhooks({ secret: SECRET, on }))
-    const response = await app.request(requestOf(await sign(orderCreated()), { 'accept-encoding': 'gzip' }))
-    expect(response.headers.get('content-encoding')).toBe('gzip')
-    const plain = response.body?.pipeThrough(new DecompressionStream('gzip')) ?? null
-    expect(await new Response(plain).text()).toBe(HANDLED.text)
-  })
-
-  test('a middleware can add headers to the answer', async () => {
-    const app = new Hono()
-    app.use(async (c, next) => {
-      await next()
-      c.header('x-request-id', 'one')
-    })
-    app.post('/hooks', tixWebhooks({ secret: SECRET, on }))
-    const answer = await answerOf(await app.request(requestOf(await sign(orderCreated()))))
-    expect(answer).toMatchObject({ ...HANDLED, headers: { 'x-request-id': 'one' } })
-  })
-})
-
-test('a body that is too slow is incomplete at the deadline, and its source is cancelled a second later', async () => {
-  vi.useFakeTimers()
-  onTestFinished(() => void vi.useRealTimers())
-  const { options, reports } = watched({ timeoutSeconds: 10 })
-  const app = new Hono().post('/hooks', tixWebhooks({ ...options, secret: SECRET, on }))
-  const asked = deferred()
-  const cancel = vi.fn()
-  const slow = new ReadableStream<Uint8Array>({ pull: () => asked.resolve(), cancel }, { highWaterMark: 0 })
-  const answering = app.request(streamedRequest((await sign('')).header, slow))
-  await asked.promise
-  await vi.advanceTimersByTimeAsync(10_000)
-  expect(await answerOf(await answering)).toMatchObject({ status: 400, text: '{"outcome":"incomplete"}' })
-  await vi.advanceTimersByTimeAsync(1_000)
-  expect(cancel).toHaveBeenCalledTimes(1)
-  expect(reports).toEqual([expect.stringMatching(/too slow.+timeoutSeconds/)])
-})
-
-describe('a handler that outlives the deadline', () => {
-  async function outlive(context: PlatformContext | undefined) {
-    vi.useFakeTimers()
-    onTestFinished(() => void vi.useRealTimers())
-    const started = deferred()
-    const finish = deferred()
-    const wait = (): Promise<void> => {
-      started.resolve()
-      return finish.promise
-    }
-    const { options } = watched()
-    const app = new Hono()
-    app.post(
-      '/hooks',
-      tixWebhooks({ ...options, secret: SECRET, on: { 'order.created': wait }, timeoutSeconds: 10 }),
-    )
-    const delivery = await sign(orderCreated())
-    const send = () => app.request(requestOf(delivery), undefined, undefined, context)
-    const answering = send()
-    await started.promise
-    await vi.advanceTimersByTimeAsync(10_000)
-    const answer = await answerOf(await answering)
-    return { answer, finish, send }
+/** A middleware that does something with the request before us. */
+const doing =
+  (what: (c: Context) => unknown): MiddlewareHandler =>
+  async (c, goOn) => {
+    await what(c)
+    await goOn()
   }
 
-  test('is handed to waitUntil, and its completion is recorded', async () => {
-    const context = new PlatformContext()
-    const { answer, finish, send } = await outlive(context)
-    expect(answer).toMatchObject({
-      status: 503,
-      text: '{"outcome":"timed_out"}',
-      headers: { 'retry-after': '5' },
-    })
-    // The delivery up to its answer, and the rest of its run.
-    expect(context.kept).toHaveLength(2)
-    finish.resolve()
-    await Promise.all(context.kept)
-    expect(await answerOf(await send())).toMatchObject({ status: 200, text: '{"outcome":"duplicate"}' })
-    expect(context.kept).toHaveLength(2)
+test('default reports go to console.error, with the whole path', async () => {
+  const onConsole = vi.spyOn(console, 'error').mockImplementation(() => {})
+  onTestFinished(() => onConsole.mockRestore())
+  const hooks = new Hono().post('/tix', tixWebhooks({ secret: SECRET, on }))
+  const app = new Hono().basePath('/v1').route('/hooks', hooks)
+  await app.request(requestOf(await sign(orderCreated(), { secret: 'another' }), {}, '/v1/hooks/tix'))
+  expect(onConsole.mock.calls).toEqual([
+    [expect.stringMatching(/^tix-webhooks: \[\/v1\/hooks\/tix\] No signature.+matches.+$/)],
+  ])
+})
+
+test.each([
+  [10_000, HANDLED],
+  [50, { status: 413, text: '{"outcome":"too_large"}' }],
+])("behind hono's bodyLimit our maxBodyBytes of %i holds", async (maxBodyBytes, expected) => {
+  const { port } = await serve(bodyLimit({ maxSize: 10_000 }), { maxBodyBytes })
+  const delivery = await sign(orderCreated())
+  const body = [delivery.body.slice(0, 9), delivery.body.slice(9)]
+  expect(await deliver(port, delivery, { body })).toMatchObject(expected)
+})
+
+test.each<[string, unknown]>([
+  ['a variable', 'on'],
+  ['a binding', { send: () => {} }],
+  ['nothing', null],
+])('%s called as what the server of Node puts into c.env is not taken for it', async (_, incoming) => {
+  const { app } = appWith(next)
+  const answer = await app.request(requestOf(await sign(orderCreated())), undefined, { incoming })
+  expect(await answerOf(answer)).toMatchObject(HANDLED)
+})
+
+test('the secret comes from env(c) of hono/adapter; c.env does not have it, and the report says so', async () => {
+  vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  type AppEnv = { Bindings: { TIX_SIGNING_SECRET: string } }
+  const reports: unknown[] = []
+  const onError = (error: unknown): void => void reports.push((error as Error).message)
+  const app = new Hono<AppEnv>()
+    .post(
+      '/adapter',
+      tixWebhooks({ secret: (c) => env<{ TIX_SIGNING_SECRET: string }>(c).TIX_SIGNING_SECRET, on, onError }),
+    )
+    .post('/bindings', tixWebhooks({ secret: (c: Context<AppEnv>) => c.env.TIX_SIGNING_SECRET, on, onError }))
+  const { port, close } = await listen(createAdaptorServer({ fetch: app.fetch, createServer }) as Server)
+  onTestFinished(close)
+  const delivery = await sign(orderCreated())
+  assertAnswer(await deliver(port, delivery, { path: '/adapter' }), 200, 'handled')
+  assertAnswer(await deliver(port, delivery, { path: '/bindings' }), 500, 'misconfigured')
+  expect(reports).toEqual([
+    expect.stringMatching(/returned undefined.*use env\(c\) of hono\/adapter, or process\.env\.$/),
+  ])
+})
+
+test.each([
+  ['is handed to waitUntil, and its completion is recorded', new PlatformContext()],
+  ['is answered as well where there is no executionCtx', undefined],
+])('a handler that outlives the deadline %s', async (_, context) => {
+  const finish = deferred()
+  const { app } = appWith(next, { on: { 'order.created': () => finish.promise }, timeoutSeconds: 0.3 })
+  const delivery = await sign(orderCreated())
+  const send = async () => answerOf(await app.request(requestOf(delivery), undefined, undefined, context))
+  expect(await send()).toMatchObject({
+    status: 503,
+    text: '{"outcome":"timed_out"}',
+    headers: { 'retry-after': '5' },
+  })
+  finish.resolve()
+  if (context === undefined) return
+  // The delivery up to its answer, and the rest of its run.
+  expect(context.kept).toHaveLength(2)
+  await Promise.all(context.kept)
+  expect(await send()).toMatchObject({ status: 200, text: '{"outcome":"duplicate"}' })
+  expect(context.kept).toHaveLength(2)
+})
+
+interface Client {
+  readonly name: string
+  send(app: Hono, delivery: SignedDelivery, headers?: Record<string, string>): Promise<HttpAnswer>
+}
+
+const CLIENTS: readonly Client[] = [
+  {
+    name: 'through app.request()',
+    send: async (app, delivery, headers) => answerOf(await app.request(requestOf(delivery, headers))),
+  },
+  {
+    name: 'on a real socket',
+    async send(app, delivery, headers = {}) {
+      const { port, close } = await listen(createAdaptorServer(app) as Server)
+      return deliver(port, delivery, { headers }).finally(close)
+    },
+  },
+]
+
+describe.each(CLIENTS)('a body that a middleware read, $name,', ({ send }) => {
+  test.each<[string, (c: Context) => unknown, Record<string, string>?]>([
+    ['c.req.text()', (c) => c.req.text()],
+    ['c.req.json()', (c) => c.req.json()],
+    ['c.req.arrayBuffer()', (c) => c.req.arrayBuffer()],
+    ['c.req.blob()', (c) => c.req.blob()],
+    ['c.req.text(), then arrayBuffer()', (c) => c.req.text().then(() => c.req.arrayBuffer())],
+    ['c.req.text() that nobody awaited', (c) => void c.req.text()],
+    ['a clone of the raw request', (c) => c.req.raw.clone().text()],
+    ['c.req.parseBody() of a form', (c) => c.req.parseBody(), FORM],
+    ['c.req.parseBody()', (c) => c.req.parseBody()],
+  ])('by %s, is handled over its exact bytes', async (_, read, headers) => {
+    const { app, runs } = appWith(doing(read))
+    const delivery = await sign(orderCreated())
+    expect(await send(app, delivery, headers)).toMatchObject(HANDLED)
+    expect(runs.map(({ rawBody }) => Buffer.from(rawBody))).toEqual([Buffer.from(delivery.body)])
   })
 
-  test('is answered as well where there is no executionCtx', async () => {
-    const { answer, finish } = await outlive(undefined)
-    expect(answer).toMatchObject({ status: 503, text: '{"outcome":"timed_out"}' })
-    finish.resolve()
+  test.each<[string, (c: Context) => unknown]>([
+    ['c.req.formData()', (c) => c.req.formData()],
+    ['c.req.raw.text()', (c) => c.req.raw.text()],
+    ['c.req.raw.formData()', (c) => c.req.raw.formData()],
+    ['a reader of c.req.raw.body', (c) => c.req.raw.body?.getReader().read()],
+    ['c.req.formData(), of which c.req.text() was made', (c) => c.req.formData().then(() => c.req.text())],
+  ])('by %s, is misconfigured, and the report has the fix', async (_, read) => {
+    const { app, reports, runs } = appWith(doing(read))
+    expect(await send(app, await sign(orderCreated()), FORM)).toMatchObject(MISCONFIGURED)
+    expect(reports).toEqual([
+      expect.stringMatching(/already read.+form.+c\.req\.raw.+mount.+before it.+c\.req\.arrayBuffer\(\)/s),
+    ])
+    expect(runs).toEqual([])
+  })
+
+  test.each<[string, (c: Context) => unknown, boolean]>([
+    ['c.req.arrayBuffer()', (c) => c.req.arrayBuffer(), true],
+    ['c.req.text()', (c) => c.req.text(), false],
+    ['c.req.json()', (c) => c.req.json(), false],
+    ['c.req.text(), then arrayBuffer()', (c) => c.req.text().then(() => c.req.arrayBuffer()), false],
+  ])('by %s, has its byte order mark, or the report names it', async (_, read, isKept) => {
+    const { app, reports } = appWith(doing(read))
+    const marked = await sign(Buffer.concat([BOM, Buffer.from(JSON.stringify(orderCreated()))]))
+    const { status } = await send(app, marked)
+    expect(status).toBe(isKept ? 200 : 401)
+    const named = expect.stringMatching(/byte order mark.+c\.req\.arrayBuffer\(\)/s)
+    expect(reports).toEqual(isKept ? [] : [named])
+  })
+
+  test('is held to maxBodyBytes', async () => {
+    const { app } = appWith(
+      doing((c) => c.req.text()),
+      { maxBodyBytes: 50 },
+    )
+    expect(await send(app, await sign(orderCreated()))).toMatchObject({ status: 413 })
+  })
+
+  test('after us, is there in every form; what a handler does to it leaves ctx.rawBody alone', async () => {
+    const read: unknown[] = []
+    const overwrite = async (
+      _event: unknown,
+      { request, rawBody }: { request: unknown; rawBody: Uint8Array },
+    ) => {
+      new Uint8Array(await (request as Context).req.arrayBuffer()).fill(0x20)
+      read.push(Buffer.from(rawBody).toString())
+    }
+    const reading: MiddlewareHandler = async (c, goOn) => {
+      await goOn()
+      read.push(await c.req.text(), await c.req.json(), Buffer.from(await c.req.arrayBuffer()).toString())
+      read.push(await (await c.req.blob()).text())
+    }
+    const order = orderCreated()
+    const text = JSON.stringify(order)
+    expect(await send(appWith(reading).app, await sign(order))).toMatchObject(HANDLED)
+    expect(read.splice(0)).toEqual([text, order, text, text])
+    const { app } = appWith(next, { on: { 'order.created': overwrite as never } })
+    expect(await send(app, await sign(order))).toMatchObject(HANDLED)
+    expect(read).toEqual([text])
+  })
+})
+
+/** Puts a body of its own in the place of the one that was sent, which its `content-length` still speaks of. */
+function replacing(
+  make: (body: ReadableStream<Uint8Array<ArrayBuffer>>) => ReadableStream,
+): MiddlewareHandler {
+  return (c, goOn) => {
+    const { raw } = c.req
+    const body = make(raw.body as ReadableStream<Uint8Array<ArrayBuffer>>)
+    const init = { method: 'POST', headers: raw.headers, body, duplex: 'half' }
+    c.req.raw = new Request(raw.url, init as RequestInit)
+    return goOn()
+  }
+}
+
+describe('on Node, a middleware', () => {
+  test.each<[string, MiddlewareHandler, (body: Uint8Array) => Uint8Array]>([
+    ['inflates', replacing((body) => body.pipeThrough(new DecompressionStream('gzip'))), gzipSync],
+    ['only passes on', replacing((body) => body), (body) => body],
+    ['has looked at and left alone', doing((c) => expect(c.req.raw.body).not.toBeNull()), (body) => body],
+  ])('that %s the body has its bytes verified', async (_, before, encode) => {
+    const { port } = await serve(before)
+    const { header, body } = await sign(orderCreated())
+    assertAnswer(await deliver(port, { header, body: encode(body) }), 200, 'handled')
+  })
+
+  test('that makes a bomb of a few bytes is read no further than to the limit', async () => {
+    let chunks = 0
+    const bomb = (): ReadableStream =>
+      new ReadableStream({
+        pull(controller) {
+          chunks += 1
+          if (chunks > 100) controller.close()
+          else controller.enqueue(new Uint8Array(1_000))
+        },
+      })
+    const { port } = await serve(replacing(bomb), { maxBodyBytes: 10_000 })
+    assertAnswer(await deliver(port, await sign(orderCreated())), 413, 'too_large')
+    expect(chunks).toBeLessThan(20)
+  })
+
+  test('that is reading through c.req.raw has the body, though nothing of it has come yet', async () => {
+    const reading: Promise<unknown>[] = []
+    const { port } = await serve((c, goOn) => {
+      reading.push(c.req.raw.arrayBuffer())
+      return goOn()
+    })
+    assertAnswer(await deliver(port, await sign(orderCreated())), 500, 'misconfigured')
+    await Promise.all(reading)
+  })
+
+  test.each<[string, (incoming: IncomingMessage) => Promise<unknown>, boolean]>([
+    ['whole', (incoming) => incoming.toArray(), false],
+    ['whole, in chunks', (incoming) => incoming.toArray(), true],
+    ['in part', (incoming) => once(incoming, 'data'), false],
+  ])(
+    'that read c.env.incoming, %s, is misconfigured, and the report says so',
+    async (_, consume, isChunked) => {
+      const { port, reports } = await serve(doing((c) => consume(c.env.incoming)))
+      const delivery = await sign(orderCreated())
+      const body = isChunked ? [Buffer.from(delivery.body)] : delivery.body
+      assertAnswer(await deliver(port, delivery, { body }), 500, 'misconfigured')
+      expect(reports).toEqual([
+        expect.stringMatching(/read it as a form, or through c\.req\.raw or c\.env\.incoming/),
+      ])
+    },
+  )
+
+  test('of a lenient parser, which lets a length through with chunks, is read no further than to the limit', async () => {
+    let bytesRead = 0
+    const counting: MiddlewareHandler = async (c, goOn) => {
+      const { socket } = c.env.incoming
+      await goOn()
+      bytesRead = socket.bytesRead
+    }
+    const { port } = await serve(counting, { maxBodyBytes: 10_000 }, { insecureHTTPParser: true })
+    const client = await dial(port)
+    const { header } = await sign(orderCreated())
+    await client.write(
+      `POST /hooks HTTP/1.1\r\nhost: x\r\nx-service-signature: ${header}\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n`,
+    )
+    const answering = client.answer()
+    const chunk = `${(5_000).toString(16)}\r\n${'x'.repeat(5_000)}\r\n`
+    for (let i = 0; i < 3; i++) await client.write(chunk)
+    // The last chunk never comes: who waits for it gives no answer before the deadline.
+    expect((await answering).status).toBe(413)
+    expect(bytesRead).toBeLessThan(100_000)
+    client.destroy()
+  })
+
+  test.each<[string, MiddlewareHandler, string]>([
+    [
+      'sets an answer before next()',
+      (c, goOn) => {
+        c.res = new Response('mine')
+        return goOn()
+      },
+      'mine',
+    ],
+    [
+      'returns one without awaiting next()',
+      async (c, goOn) => {
+        void goOn()
+        return c.text('mine')
+      },
+      'mine',
+    ],
+    [
+      'has begun one',
+      async (c, goOn) => {
+        c.env.outgoing.flushHeaders()
+        await goOn()
+        c.env.outgoing.end()
+      },
+      '',
+    ],
+  ])('that %s has answered the sender, and that is reported', async (_, before, text) => {
+    const reported = deferred<unknown>()
+    const { port } = await serve(before, { onError: (error) => reported.resolve(error) })
+    expect(await deliver(port, await sign(orderCreated()))).toMatchObject({ status: 200, text })
+    expect(await reported.promise).toMatchObject({
+      message: expect.stringMatching(/ended as handled, but .* already been answered/),
+    })
   })
 })

@@ -26,7 +26,10 @@ import { watched } from '../support/watched.js'
 
 type Start = (options: WebhookOptions) => Http2Server | Promise<Http2Server>
 
-const ON_HTTP2 = { createServer: createServer as never }
+function onWebRequests(handle: (request: Request) => Response | Promise<Response>): Http2Server {
+  const http2 = { createServer: createServer as never }
+  return createAdaptorServer({ ...http2, fetch: (request) => handle(request) }) as Http2Server
+}
 
 // Express has no HTTP/2: its requests and responses are those of HTTP/1 by their prototype.
 const HOSTS: readonly (readonly [string, Start])[] = [
@@ -45,21 +48,8 @@ const HOSTS: readonly (readonly [string, Start])[] = [
       return [`Fastify ${version}${isLayered ? ' with a layer over the payload' : ''}`, start] as const
     }),
   ),
-  [
-    'Hono',
-    (options) =>
-      createAdaptorServer({
-        ...ON_HTTP2,
-        fetch: new Hono().post('/hooks', forHono(options)).fetch,
-      }) as Http2Server,
-  ],
-  [
-    'fetch',
-    (options) => {
-      const handle = forFetch(options)
-      return createAdaptorServer({ ...ON_HTTP2, fetch: (request) => handle(request) }) as Http2Server
-    },
-  ],
+  ['Hono', (options) => onWebRequests(new Hono().post('/hooks', forHono(options)).fetch)],
+  ['fetch', (options) => onWebRequests(forFetch(options))],
   [
     'Koa, as in examples/own-adapter.ts',
     (options) => {

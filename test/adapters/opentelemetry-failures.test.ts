@@ -132,43 +132,68 @@ describe('the gauge of failures', () => {
   })
 
   describe('while a count hangs', () => {
+    type Count = (filter: { state?: FailureState }) => unknown
+
     beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] }))
 
-    test('has no point after two seconds, and asks for no second count', async () => {
+    /** Collects at once, or for the two seconds that a collection waits. */
+    function collecting(count: Count) {
       const seen = telemetry()
-      const hanging = deferred<number>()
-      const count = vi.fn<(filter: { state?: FailureState }) => unknown>(() => hanging.promise)
       failing({ failures: counting(count) }, seen.meterProvider)
-      for (let collections = 0; collections < 3; collections++) {
-        const collected = points(seen)
-        await vi.advanceTimersByTimeAsync(2_000)
-        expect(await collected).toEqual([])
+      return {
+        now: () => points(seen),
+        async waiting() {
+          const collected = points(seen)
+          await vi.advanceTimersByTimeAsync(2_000)
+          return collected
+        },
       }
+    }
+
+    test('has no point after two seconds, and asks for no second count', async () => {
+      const hanging = deferred<number>()
+      const count = vi.fn<Count>(() => hanging.promise)
+      const collect = collecting(count)
+      for (let collections = 0; collections < 3; collections++) expect(await collect.waiting()).toEqual([])
       expect(count.mock.calls).toEqual([[{ namespace: 'orders', state: 'failing' }]])
       count.mockImplementation(({ state }) => (state === 'parked' ? 2 : 1))
       hanging.resolve(5)
       await vi.advanceTimersByTimeAsync(0)
-      expect(await points(seen)).toEqual(['orders failing 1', 'orders parked 2'])
+      expect(await collect.now()).toEqual(['orders failing 1', 'orders parked 2'])
     })
 
-    test('asks again after twelve seconds, because the first count may never settle', async () => {
-      const seen = telemetry()
-      const hanging = deferred<number>()
-      const count = vi.fn<(filter: { state?: FailureState }) => unknown>(() => hanging.promise)
-      failing({ failures: counting(count) }, seen.meterProvider)
-      const collected = points(seen)
-      await vi.advanceTimersByTimeAsync(2_000)
-      expect(await collected).toEqual([])
+    test('asks again twelve seconds after the last statement began, because it may never settle', async () => {
+      const [first, second] = [deferred<number>(), deferred<number>()]
+      const count = vi.fn<Count>(({ state }) => (state === 'failing' ? first : second).promise)
+      const collect = collecting(count)
+      expect(await collect.waiting()).toEqual([])
+      await vi.advanceTimersByTimeAsync(7_000)
+      first.resolve(1)
+      await vi.advanceTimersByTimeAsync(11_999)
+      expect([await collect.waiting(), count.mock.calls.length]).toEqual([[], 2])
       count.mockImplementation(() => 3)
-      await vi.advanceTimersByTimeAsync(9_999)
-      const early = points(seen)
-      await vi.advanceTimersByTimeAsync(2_000)
-      expect([await early, count.mock.calls.length]).toEqual([[], 1])
-      expect(await points(seen)).toEqual(['orders failing 3', 'orders parked 3'])
-      // The late end of the first one changes nothing.
-      hanging.resolve(5)
+      expect(await collect.now()).toEqual(['orders failing 3', 'orders parked 3'])
+      // Its late end changes nothing.
+      second.resolve(5)
       await vi.advanceTimersByTimeAsync(0)
-      expect(await points(seen)).toEqual(['orders failing 3', 'orders parked 3'])
+      expect(await collect.now()).toEqual(['orders failing 3', 'orders parked 3'])
+    })
+
+    test('is not asked twice when a late end comes while the next count hangs', async () => {
+      const [first, second] = [deferred<number>(), deferred<number>()]
+      const count = vi
+        .fn<Count>(() => 1)
+        .mockImplementationOnce(() => first.promise)
+        .mockImplementationOnce(() => second.promise)
+      const collect = collecting(count)
+      await collect.waiting()
+      await vi.advanceTimersByTimeAsync(10_000)
+      await collect.waiting()
+      first.resolve(1)
+      await vi.advanceTimersByTimeAsync(0)
+      await collect.waiting()
+      // The second statement of the first count is the third call.
+      expect(count).toHaveBeenCalledTimes(3)
     })
   })
 })

@@ -4,7 +4,6 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import express from 'express'
 import fastify from 'fastify'
 import knex from 'knex'
-import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pino from 'pino'
 import { DataTypes, Sequelize } from 'sequelize'
 import { createReceiver, redactError } from 'tix-webhooks'
@@ -113,13 +112,6 @@ onPostgres('the bound parameters of', () => {
       ([email, token]) =>
         drizzle(openPg(database)).execute(
           drizzleSql`INSERT INTO buyers (email, token) VALUES (${email}, ${token})`,
-        ),
-    ],
-    [
-      'Kysely',
-      (parameters) =>
-        new Kysely({ dialect: new PostgresDialect({ pool: openPg(database) }) }).executeQuery(
-          CompiledQuery.raw(INSERT, parameters),
         ),
     ],
     [

@@ -53,50 +53,29 @@ async function serveFastify({ fastify }: (typeof FASTIFY_VERSIONS)[number], hand
   return listenTo(app)
 }
 
-const IN_EXPRESS = 'in Express import tix-webhooks/express.'
-const IN_FASTIFY = 'in Fastify import tix-webhooks/fastify.'
-const IN_HONO = 'in Hono import tix-webhooks/hono.'
-const IN_FETCH = 'in a fetch handler import tix-webhooks/fetch.'
-const IN_NODE = 'in a node:http server import tix-webhooks/node.'
-const WITH_REQUEST = 'pass the Request to tix-webhooks/fetch, as in ({ request }) => hooks(request).'
+const ADVICE: Readonly<Record<string, string>> = {
+  'Express 5': 'in Express import tix-webhooks/express.',
+  'Express 4': 'in Express import tix-webhooks/express.',
+  'Fastify 5': 'in Fastify import tix-webhooks/fastify.',
+  'Fastify 4': 'in Fastify import tix-webhooks/fastify.',
+  Hono: 'in Hono import tix-webhooks/hono.',
+  'a fetch handler': 'in a fetch handler import tix-webhooks/fetch.',
+  'a route with the Request in its context':
+    'pass the Request to tix-webhooks/fetch, as in ({ request }) => hooks(request).',
+  'node:http': 'in a node:http server import tix-webhooks/node.',
+}
 
-const WRONG: readonly (readonly [Adapter, host: string, advice: string])[] = [
-  ['express', 'Fastify 5', IN_FASTIFY],
-  ['express', 'Fastify 4', IN_FASTIFY],
-  ['express', 'Hono', IN_HONO],
-  ['express', 'a fetch handler', IN_FETCH],
-  ['express', 'a route with the Request in its context', WITH_REQUEST],
-  ['express', 'node:http', IN_NODE],
-  ['hono', 'Express 5', IN_EXPRESS],
-  ['hono', 'Express 4', IN_EXPRESS],
-  ['hono', 'Fastify 5', IN_FASTIFY],
-  ['hono', 'Fastify 4', IN_FASTIFY],
-  ['hono', 'a fetch handler', IN_FETCH],
-  ['hono', 'a route with the Request in its context', WITH_REQUEST],
-  ['hono', 'node:http', IN_NODE],
-  ['fetch', 'Express 5', IN_EXPRESS],
-  ['fetch', 'Express 4', IN_EXPRESS],
-  ['fetch', 'Fastify 5', IN_FASTIFY],
-  ['fetch', 'Fastify 4', IN_FASTIFY],
-  ['fetch', 'Hono', IN_HONO],
-  ['fetch', 'a route with the Request in its context', WITH_REQUEST],
-  ['fetch', 'node:http', IN_NODE],
-  ['node', 'Fastify 5', IN_FASTIFY],
-  ['node', 'Fastify 4', IN_FASTIFY],
-  ['node', 'Hono', IN_HONO],
-  ['node', 'a fetch handler', IN_FETCH],
-  ['node', 'a route with the Request in its context', WITH_REQUEST],
-]
+/** The hosts of each adapter: Express's requests are those of Node. */
+const RIGHT: Readonly<Record<Adapter, RegExp>> = {
+  express: /^Express/,
+  hono: /^Hono/,
+  fetch: /^a fetch handler/,
+  node: /^(node:http|Express)/,
+}
 
-const RIGHT: readonly (readonly [Adapter, host: string])[] = [
-  ['express', 'Express 5'],
-  ['express', 'Express 4'],
-  ['hono', 'Hono'],
-  ['fetch', 'a fetch handler'],
-  ['node', 'node:http'],
-  ['node', 'Express 5'],
-  ['node', 'Express 4'],
-]
+const PAIRS = (Object.keys(ADAPTERS) as Adapter[]).flatMap((adapter) =>
+  Object.keys(HOSTS).map((host) => [adapter, host] as const),
+)
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -114,16 +93,23 @@ async function delivered(
 }
 
 describe('a handler of another adapter answers 500, and the log names the import', () => {
-  test.each(WRONG)('tix-webhooks/%s in %s', async (adapter, host, advice) => {
+  test.each(PAIRS)('tix-webhooks/%s in %s, unless it is right there', async (adapter, host) => {
     const { answer, logged } = await delivered(ADAPTERS[adapter], host)
-    assertAnswer(answer, 500, 'misconfigured')
-    expect(logged).toEqual([[`tix-webhooks: This is tix-webhooks/${adapter}: ${advice}`]])
+    if (RIGHT[adapter].test(host)) {
+      assertAnswer(answer, 200, 'handled')
+      expect(logged).toEqual([])
+    } else {
+      assertAnswer(answer, 500, 'misconfigured')
+      expect(logged).toEqual([[`tix-webhooks: This is tix-webhooks/${adapter}: ${ADVICE[host]}`]])
+    }
   })
 
   test('through onError, if there is one', async () => {
     const errors: unknown[] = []
     const { logged } = await delivered(onHono, 'Express 5', { onError: (error) => errors.push(error) })
-    expect(errors).toMatchObject([{ code: 'misconfigured', message: expect.stringContaining(IN_EXPRESS) }])
+    expect(errors).toMatchObject([
+      { code: 'misconfigured', message: expect.stringContaining('in Express import') },
+    ])
     expect(logged).toEqual([])
   })
 
@@ -136,27 +122,9 @@ describe('a handler of another adapter answers 500, and the log names the import
   })
 })
 
-test.each(RIGHT)('a handler of tix-webhooks/%s is right in %s', async (adapter, host) => {
-  const { answer, logged } = await delivered(ADAPTERS[adapter], host)
-  assertAnswer(answer, 200, 'handled')
-  expect(logged).toEqual([])
-})
-
 describe('route options of Fastify, which are no function,', () => {
-  test.each(EXPRESS_VERSIONS)('are refused by Express $version at start', ({ express }) => {
-    expect(() => express().post('/hooks', onFastify(options) as never)).toThrow(/function/)
-  })
-
   test('are refused by a node:http server at start, and name the import', () => {
-    expect(() => createServer(onFastify(options) as never)).toThrow(new RegExp(IN_NODE))
-  })
-
-  test('are answered 500 by Hono, which logs that they are none', async () => {
-    const { answer, logged } = await delivered(onFastify, 'Hono')
-    expect(answer.status).toBe(500)
-    expect(logged).toEqual([
-      [expect.objectContaining({ message: expect.stringMatching(/is not a function/) })],
-    ])
+    expect(() => createServer(onFastify(options) as never)).toThrow(ADVICE['node:http'] as string)
   })
 
   test.each(FASTIFY_VERSIONS)(

@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { describe, expect, test } from 'vitest'
-import type { PlainHostName } from '../support/apps/plain-hosts.js'
+import type { HostName } from '../support/apps/hosts.js'
 import { postInChunks, postInFrames } from '../support/crumbs.js'
 import { orderCreated, sign } from '../support/deliveries.js'
 import { useHosts } from '../support/host-processes.js'
@@ -10,11 +10,11 @@ import { jsonHeaders, orderOf } from '../support/raw-bytes-harness.js'
 const HEAP_MB = 24
 const BYTES = 131_072
 
-const { start } = useHosts('plain-hosts.ts', [`--max-old-space-size=${HEAP_MB}`])
+const { start } = useHosts([`--max-old-space-size=${HEAP_MB}`])
 
-const HOSTS: readonly (readonly [PlainHostName, 'chunks' | 'frames' | 'frames of a declared length'])[] = [
-  ['Express', 'chunks'],
-  ['Fastify', 'chunks'],
+const HOSTS: readonly (readonly [HostName, 'chunks' | 'frames' | 'frames of a declared length'])[] = [
+  ['Express 5', 'chunks'],
+  ['Fastify 5', 'chunks'],
   ['node:http', 'chunks'],
   ['Hono', 'chunks'],
   ['fetch', 'chunks'],

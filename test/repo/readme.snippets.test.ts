@@ -1,14 +1,12 @@
-import { once } from 'node:events'
-import { createServer, type RequestListener, Server } from 'node:http'
+import { createServer, Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import express, { type Express } from 'express'
-import type { FastifyInstance } from 'fastify'
 import type { EventKind, JsonObject } from 'tix-webhooks'
 import { signedDelivery } from 'tix-webhooks/testing'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { snippetsFolder, snippetsOf } from '../support/compile.js'
 import { SECRET } from '../support/deliveries.js'
-import { listen } from '../support/http.js'
+import { portOf } from '../support/http.js'
 import { onPostgres, postgresVariables } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 
@@ -23,11 +21,19 @@ const OWN = ['handleOrder', 'issueTickets', 'refreshListing', 'isNight', 'book',
 let called: [string, unknown][] = []
 let errors: unknown[] = []
 let areBroken = false
+/** Those that a snippet, or a test, starts. */
+let servers: Server[] = []
 
 beforeEach(() => {
   called = []
   errors = []
   areBroken = false
+  servers = []
+  const { listen } = Server.prototype
+  vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server, ...args) {
+    servers.push(this)
+    return listen.apply(this, args as Parameters<typeof listen>)
+  })
   vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
   for (const name of OWN) {
     vi.stubGlobal(name, async (...args: unknown[]) => {
@@ -43,6 +49,7 @@ beforeEach(() => {
 })
 
 afterEach(() => {
+  for (const server of servers) server.close()
   vi.unstubAllEnvs()
   vi.unstubAllGlobals()
   vi.restoreAllMocks()
@@ -74,34 +81,16 @@ async function deliverTo(port: number, kind = 'order.created', data?: JsonObject
   expect([response.status, await response.json(), errors]).toEqual([200, { outcome: 'handled' }, []])
 }
 
-async function serve(handler: Server | RequestListener): Promise<number> {
-  const server = await listen(handler)
-  onTestFinished(() => server.close())
-  return server.port
+/** The port of the first server. */
+async function port(): Promise<number> {
+  await vi.waitFor(() => expect(servers).not.toEqual([]))
+  return portOf(servers[0] as Server)
 }
 
 /** Serves a web-standard handler on a socket. */
-const serveFetch = (POST: (request: Request) => Promise<Response>): Promise<number> =>
-  serve(createAdaptorServer({ fetch: POST, createServer }) as Server)
-
-async function portOf(server: Server): Promise<number> {
-  onTestFinished(() => void server.close())
-  if (!server.listening) await once(server, 'listening')
-  return (server.address() as { port: number }).port
+function serveFetch(POST: (request: Request) => Promise<Response>): void {
+  createAdaptorServer({ fetch: POST, createServer }).listen(0)
 }
-
-/** The servers that a snippet starts. */
-function startedServers(): Server[] {
-  const servers: Server[] = []
-  const original = Server.prototype.listen
-  vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server, ...args) {
-    servers.push(this)
-    return original.apply(this, args as Parameters<typeof original>)
-  })
-  return servers
-}
-
-const namesCalled = (): string[] => called.map(([name]) => name)
 
 test('every snippet of code is run by a test of this file', () => {
   expect(SNIPPETS).toHaveLength(9)
@@ -109,58 +98,41 @@ test('every snippet of code is run by a test of this file', () => {
 
 test('the line runs an order, and an event of a group', async () => {
   const { app } = await load<{ app: Express }>('or /fastify, or /hono')
-  const port = await serve(app)
-  await deliverTo(port)
-  await deliverTo(port, 'event.published')
+  app.listen(0)
+  await deliverTo(await port())
+  await deliverTo(await port(), 'event.published')
   expect(called).toEqual([
     ['issueTickets', expect.stringMatching(/^ord_/)],
     ['refreshListing', 'event.published'],
   ])
 })
 
-/** Starts a file as it stands, and delivers an order to the server that it starts. */
-async function start<Names>(...parts: readonly string[]): Promise<Names> {
-  const servers = startedServers()
-  const names = await load<Names>(...parts)
-  await vi.waitFor(() => expect(servers).not.toEqual([]))
-  await deliverTo(await portOf(servers[0] as Server))
-  expect(called).toContainEqual(['log', expect.stringMatching(/^ord_/)])
-  return names
-}
+test.each([
+  ['Express', 'app.listen(3000)', /^\d tickets for /],
+  ['Fastify', 'tix-webhooks/fastify', /^ord_/],
+  ['Hono, on Node', 'tix-webhooks/hono', /^ord_/],
+])('the file for %s handles an order as it stands', async (name, part, logged) => {
+  vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  const { app } = await load<{ app: Express }>(part)
+  await deliverTo(await port())
+  expect(called).toContainEqual(['log', expect.stringMatching(logged)])
+  if (name !== 'Express') return
+  // A parser after the hooks serves the other routes.
+  app.use(express.json())
+  app.post('/other', (req, res) => void res.json(req.body))
+  const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"parsed":true}' }
+  const other = await fetch(`http://127.0.0.1:${await port()}/other`, json)
+  expect(await other.json()).toEqual({ parsed: true })
+})
 
-describe('the file for', () => {
-  test('Express parses JSON on the routes that are mounted after the hooks', async () => {
-    const servers = startedServers()
-    const { app } = await load<{ app: Express }>('app.listen(3000)')
-    app.use(express.json())
-    app.post('/other', (req, res) => void res.json(req.body))
-    const port = await portOf(servers[0] as Server)
-    await deliverTo(port)
-    const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"parsed":true}' }
-    const other = await fetch(`http://127.0.0.1:${port}/other`, json)
-    expect(await other.json()).toEqual({ parsed: true })
-  })
-
-  test('Fastify', async () => {
-    vi.spyOn(process.stdout, 'write').mockReturnValue(true)
-    const { app } = await start<{ app: FastifyInstance }>('tix-webhooks/fastify')
-    onTestFinished(() => app.close())
-  })
-
-  test('Hono, on Node', async () => {
-    await start('tix-webhooks/hono')
-  })
-
-  test('Next, which is built without the secret', async () => {
-    vi.stubEnv('TIX_SIGNING_SECRET', undefined)
-    const { POST } = await load<{ POST(request: Request): Promise<Response> }>(
-      'tix-webhooks/fetch',
-      'console.log(event.data.order.id)',
-    )
-    vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
-    await deliverTo(await serveFetch(POST))
-    expect(called).toEqual([['log', expect.stringMatching(/^ord_/)]])
-  })
+test('the file for Next is built without the secret', async () => {
+  vi.stubEnv('TIX_SIGNING_SECRET', undefined)
+  const parts = ['tix-webhooks/fetch', 'console.log(event.data.order.id)']
+  const { POST } = await load<{ POST(request: Request): Promise<Response> }>(...parts)
+  vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+  serveFetch(POST)
+  await deliverTo(await port())
+  expect(called).toEqual([['log', expect.stringMatching(/^ord_/)]])
 })
 
 describe('the handlers', () => {
@@ -183,15 +155,15 @@ describe('the handlers', () => {
     expect(await send('order.created')).toEqual([500, 'failed', null])
     expect(await send('event.published')).toEqual([200, 'handled', null])
     expect(await send('venue.opened')).toEqual([200, 'handled', null])
-    expect(namesCalled()).toEqual(['book', 'info', 'info'])
+    expect(called.map(([name]) => name)).toEqual(['book', 'info', 'info'])
   })
 
   test('get what their schemas make of the data', async () => {
     const { POST } = await load<Snippet>('schemas: {')
-    const port = await serveFetch(POST)
+    serveFetch(POST)
     const rescheduled = { event: { id: 'evt_1' }, doors_at: '2026-06-01T20:00:00+02:00' }
-    await deliverTo(port, 'event.rescheduled', rescheduled)
-    await deliverTo(port, 'order.refunded', { order_id: 'ord_1', amount_cents: 100 })
+    await deliverTo(await port(), 'event.rescheduled', rescheduled)
+    await deliverTo(await port(), 'order.refunded', { order_id: 'ord_1', amount_cents: 100 })
     expect(called).toEqual([
       ['move', 'evt_1'],
       ['refund', 'ord_1'],
@@ -218,23 +190,20 @@ onPostgres('in production', () => {
     vi.stubEnv('PGOPTIONS', database.settings())
     for (const [name, value] of Object.entries(postgresVariables())) vi.stubEnv(name, value)
     const before = process.listeners('SIGTERM')
-    const { pool, server } = await load<{ pool: { end(): Promise<void> }; server: Server }>(
-      'postgresStore(pool',
-    )
+    const { pool } = await load<{ pool: { end(): Promise<void> } }>('postgresStore(pool')
     onTestFinished(() => pool.end())
     // Not to run at the end of the test worker.
     for (const listener of process.listeners('SIGTERM')) {
       if (!before.includes(listener)) process.removeListener('SIGTERM', listener)
     }
-    const port = await portOf(server)
-    await deliverTo(port)
+    await deliverTo(await port())
     const key = expect.stringMatching(/^orders\/order\.created\/ord_/)
     expect(await database.column('SELECT key FROM tix_webhooks')).toEqual([key])
     expect(called[1]).toEqual(['info', 'handled'])
 
     areBroken = true
     const delivery = await signedDelivery('order.created', { secret: SECRET })
-    const response = await fetch(`http://127.0.0.1:${port}/hooks`, delivery)
+    const response = await fetch(`http://127.0.0.1:${await port()}/hooks`, delivery)
     expect(await response.json()).toEqual({ outcome: 'failed' })
     expect(await database.column('SELECT key FROM tix_webhooks_failures')).toEqual([key])
   })

@@ -6,7 +6,6 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkWords, parse } from '../../sandbox/cli/arguments/arguments.js'
 import { find } from '../../sandbox/cli/arguments/find-command.js'
 import { commands } from '../../sandbox/cli/commands.js'
-import { snippetsOf } from '../support/compile.js'
 import { PACKED_PAGES, PAGES, readPage } from '../support/pages.js'
 import { ROOT } from '../support/root.js'
 import { shellWords } from '../support/shell-words.js'
@@ -33,60 +32,30 @@ describe('the pages for users', () => {
   })
 })
 
-describe('a figure', () => {
-  test('of the README is the one that was measured', () => {
-    const medians = [
-      ...readPage('bench/RESULTS.md').matchAll(/^\| receive\(\), (\w+) handler, 1 in flight +\| ([\d.]+)/gm),
-    ]
-    const measured = new Map(medians.map(([, handler, median]) => [handler, Math.round(Number(median))]))
-    const quoted = [...readPage('README.md').matchAll(/(\d+) µs [^,:]*?\s(a?sync)hronous/g)]
-    expect(new Map(quoted.map(([, figure, handler]) => [handler, Number(figure)]))).toEqual(measured)
-    expect(measured.size).toBe(2)
-  })
-
-  test('of CONTRIBUTING.md is the length of the example', () => {
-    const [adapter = ''] =
-      /^export function tixWebhooks.*?^}$/ms.exec(readPage('examples/own-adapter.ts')) ?? []
-    expect(readPage('CONTRIBUTING.md')).toContain(`in ${adapter.split('\n').length} lines`)
-  })
+test('the figures of the README are those that were measured', () => {
+  const medians = [
+    ...readPage('bench/RESULTS.md').matchAll(/^\| receive\(\), (\w+) handler, 1 in flight +\| ([\d.]+)/gm),
+  ]
+  const measured = new Map(medians.map(([, handler, median]) => [handler, Math.round(Number(median))]))
+  const quoted = [...readPage('README.md').matchAll(/(\d+) µs [^,:]*?\s(a?sync)hronous/g)]
+  expect(new Map(quoted.map(([, figure, handler]) => [handler, Number(figure)]))).toEqual(measured)
+  expect(measured.size).toBe(2)
 })
 
 /** The `tix-webhooks` command lines on a page, split into words. */
 const commandLines = (page: string): string[][] =>
   [...readPage(page).matchAll(/npx tix-webhooks ([^`\n&|]+)/g)].map(([, line = '']) => shellWords(line).words)
 
-describe('the commands', () => {
-  test('are exactly two for a fresh clone: the demo and the tests', () => {
-    const lines = snippetsOf('README.md', 'sh').map((code) => code.trim())
-    expect(lines.filter((line) => line.includes('npm ci'))).toEqual([
-      'npm ci && npm run demo',
-      'npm ci && npm test',
-    ])
-  })
-
-  test('are what CI and the workflow run', () => {
-    expect(readPage('.ci/run')).toContain('npm ci && npm test')
-    expect(readPage('.github/workflows/test.yml')).toContain('run: npm ci && npm test')
-  })
-
-  test.each(PAGES.filter((page) => commandLines(page).length > 0))('of %s are taken by the CLI', (page) => {
+test.each(PAGES.filter((page) => commandLines(page).length > 0))(
+  'the commands of %s are taken by the CLI',
+  (page) => {
     for (const words of commandLines(page)) {
       const request = find(words, commands)
       if (request.what !== 'run') throw new Error(`${words.join(' ')} runs nothing`)
       checkWords(parse(request.argv, request.command).words, request.command)
     }
-  })
-
-  test('of the README are few, in the order of its story', () => {
-    expect(commandLines('README.md').map(([name]) => name)).toEqual([
-      'secret',
-      'sandbox',
-      'trigger',
-      'advance',
-      'check',
-    ])
-  })
-})
+  },
+)
 
 test('the lint rule that is named finds a handler that forgets an await', () => {
   expect(readPage('README.md')).toContain('`nursery/noFloatingPromises`')

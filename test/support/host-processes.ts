@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll } from 'vitest'
-import type { HostName } from './apps/host-faults.js'
-import type { PlainHostName } from './apps/plain-hosts.js'
+import type { HostName } from './apps/hosts.js'
 import { ROOT } from './root.js'
 import { makeFolder, removeFolder } from './server-process.js'
 
@@ -15,32 +14,21 @@ export interface HostProcess {
   readonly death: string | undefined
 }
 
-/** The names of the hosts in each file of `apps/`. */
-interface Apps {
-  'hosts.ts': HostName
-  'plain-hosts.ts': PlainHostName
-}
-
 /**
  * Starts hosts for the tests of a file, and stops all of them.
  *
- * @param app the file in `apps/` that has them
  * @param execArgv options of Node, such as the size of its heap
  */
-export function useHosts<App extends keyof Apps>(
-  app: App,
-  execArgv: readonly string[] = [],
-): { start(name: Apps[App]): Promise<HostProcess> } {
+export function useHosts(execArgv: readonly string[] = []): { start(name: HostName): Promise<HostProcess> } {
   const children = new Set<ChildProcess>()
   let folder: Promise<string> | undefined
   let bundle: Promise<string> | undefined
 
   async function bundled(): Promise<string> {
     folder ??= makeFolder()
-    const file = join(await folder, `${app}.cjs`)
-    const entry = join(ROOT, 'test/support/apps', app)
+    const file = join(await folder, 'hosts.cjs')
     await build({
-      entryPoints: [entry],
+      entryPoints: [join(ROOT, 'test/support/apps/hosts.ts')],
       outfile: file,
       bundle: true,
       platform: 'node',
@@ -50,7 +38,7 @@ export function useHosts<App extends keyof Apps>(
     return file
   }
 
-  async function start(name: Apps[App]): Promise<HostProcess> {
+  async function start(name: HostName): Promise<HostProcess> {
     bundle ??= bundled()
     const child = fork(await bundle, [name], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

@@ -135,7 +135,7 @@ export async function dial(port: number): Promise<RawClient> {
 
   async function next(): Promise<HttpAnswer> {
     for (;;) {
-      const parsed = parseAnswer(received, isClosed)
+      const parsed = parseAnswer(received)
       if (parsed !== undefined) {
         received = received.subarray(parsed.length)
         return parsed.answer
@@ -192,7 +192,8 @@ export function pieces(bytes: Uint8Array, size: number): Uint8Array[] {
   )
 }
 
-function parseAnswer(bytes: Buffer, isClosed: boolean): { answer: HttpAnswer; length: number } | undefined {
+/** The first answer, once it is whole. All of ours have a length; those before a final one have no body. */
+function parseAnswer(bytes: Buffer): { answer: HttpAnswer; length: number } | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd === -1) return undefined
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n')
@@ -200,38 +201,10 @@ function parseAnswer(bytes: Buffer, isClosed: boolean): { answer: HttpAnswer; le
   const headers = joinedHeaders(
     lines.flatMap((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
   )
-  const rest = bytes.subarray(headEnd + 4)
-  const body = bodyOf(rest, status, headers, isClosed)
-  if (body === undefined) return undefined
-  return { answer: { status, headers, text: body.text }, length: headEnd + 4 + body.length }
-}
-
-function bodyOf(
-  rest: Buffer,
-  status: number,
-  headers: Readonly<Record<string, string>>,
-  isClosed: boolean,
-): { text: string; length: number } | undefined {
-  if (status < 200 || status === 204 || status === 304) return { text: '', length: 0 }
-  if (headers['transfer-encoding'] === 'chunked') return unchunked(rest)
-  const declared = headers['content-length']
-  const length = declared === undefined ? rest.length : Number(declared)
-  const isWhole = declared === undefined ? isClosed : rest.length >= length
-  return isWhole ? { text: rest.toString('utf8', 0, length), length } : undefined
-}
-
-function unchunked(rest: Buffer): { text: string; length: number } | undefined {
-  const parts: Buffer[] = []
-  for (let at = 0; ; ) {
-    const lineEnd = rest.indexOf('\r\n', at)
-    if (lineEnd === -1) return undefined
-    const size = Number.parseInt(rest.toString('latin1', at, lineEnd), 16)
-    const end = lineEnd + 2 + size + 2
-    if (rest.length < end) return undefined
-    if (size === 0) return { text: Buffer.concat(parts).toString(), length: end }
-    parts.push(rest.subarray(lineEnd + 2, end - 2))
-    at = end
-  }
+  if (status >= 200 && headers['content-length'] === undefined) throw new Error(`No length: ${bytes}`)
+  const length = headEnd + 4 + Number(headers['content-length'] ?? 0)
+  if (bytes.length < length) return undefined
+  return { answer: { status, headers, text: bytes.toString('utf8', headEnd + 4, length) }, length }
 }
 
 function joinedHeaders(rawHeaders: readonly string[]): Record<string, string> {

@@ -21,31 +21,8 @@ import { modulesIn } from './source.js'
 
 const exec = promisify(execFile)
 
-/** One of the two packages: the receiver is the root of the repository, the sandbox a folder of it. */
-interface Package {
-  readonly folder: string
-  /** The folders of its sources. */
-  readonly sources: readonly string[]
-  /** The script of its package.json that builds it. */
-  readonly script: string
-  readonly manifest: { readonly name: string; readonly version: string; readonly dependencies?: object }
-}
-
-const RECEIVER: Package = {
-  folder: ROOT,
-  sources: ['src', 'adapters', 'testing'],
-  script: 'build:receiver',
-  manifest: receiverJson,
-}
-const SANDBOX: Package = {
-  folder: `${ROOT}sandbox/`,
-  sources: ['sandbox'],
-  script: 'build',
-  manifest: sandboxJson,
-}
-
 export interface Packed {
-  readonly package: Package
+  readonly manifest: { readonly name: string; readonly dependencies?: object }
   readonly tarball: string
 }
 
@@ -55,8 +32,8 @@ export function pack(): { receiver: Packed; sandbox: Packed; temporary: string }
   const temporary = mkdtempSync(join(tmpdir(), 'tix-webhooks-'))
   const [receiver = '', sandbox = ''] = packAll(temporary)
   return {
-    receiver: { package: RECEIVER, tarball: receiver },
-    sandbox: { package: SANDBOX, tarball: sandbox },
+    receiver: { manifest: receiverJson, tarball: receiver },
+    sandbox: { manifest: sandboxJson, tarball: sandbox },
     temporary,
   }
 }
@@ -69,7 +46,10 @@ export function filesIn({ tarball }: Packed): string[] {
 
 /** Builds both packages, unless the build is newer than its sources. */
 export function build(): void {
-  for (const { folder, sources, script } of [RECEIVER, SANDBOX]) {
+  for (const [folder, script, sources] of [
+    [ROOT, 'build:receiver', ['src', 'adapters', 'testing']],
+    [`${ROOT}sandbox/`, 'build', ['sandbox']],
+  ] as const) {
     if (isStale(folder, sources)) execFileSync('npm', ['run', '--silent', script], { cwd: folder })
   }
   writeFileSync(`${ROOT}llms.txt`, llms())
@@ -99,12 +79,12 @@ export function install(
   const project = join(dirname(packages[0].tarball), name)
   mkdirSync(project, { recursive: true })
   for (const one of packages) {
-    const installed = join(project, 'node_modules', one.package.manifest.name)
+    const installed = join(project, 'node_modules', one.manifest.name)
     mkdirSync(installed, { recursive: true })
     execFileSync('tar', ['-xzf', one.tarball, '-C', installed, '--strip-components=1'])
   }
   cpSync(`${ROOT}test/support/consumer`, project, { recursive: true })
-  const needed = packages.flatMap((one) => Object.keys(one.package.manifest.dependencies ?? {}))
+  const needed = packages.flatMap((one) => Object.keys(one.manifest.dependencies ?? {}))
   const all = { ...Object.fromEntries(needed.map((dependency) => [dependency, dependency])), ...linked }
   for (const [as, dependency] of Object.entries(all)) {
     const link = join(project, 'node_modules', as)

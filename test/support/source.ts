@@ -39,13 +39,9 @@ export function importsOf(path: string): Import[] {
 }
 
 /** Every node of a source file: its code, without comments. */
-export function nodesOf(path: string): Generator<ts.Node> {
-  return nodesIn(readFileSync(`${ROOT}${path}`, 'utf8'), path)
-}
-
-/** Every node of some code. A name that ends in `.tsx` says that there is JSX in it. */
-export function* nodesIn(code: string, name = 'code.ts'): Generator<ts.Node> {
-  const stack: ts.Node[] = [ts.createSourceFile(name, code, ts.ScriptTarget.Latest, true)]
+export function* nodesOf(path: string): Generator<ts.Node> {
+  const code = readFileSync(`${ROOT}${path}`, 'utf8')
+  const stack: ts.Node[] = [ts.createSourceFile(path, code, ts.ScriptTarget.Latest, true)]
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
     yield node
     node.forEachChild((child) => void stack.push(child))

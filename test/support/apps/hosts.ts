@@ -1,4 +1,4 @@
-// One process for one framework, whose app has the fault that a request names.
+// One process for one framework, over HTTP/1 or HTTP/2, whose app has the fault that a request names, if it names one.
 import {
   createServer,
   type IncomingMessage,
@@ -6,6 +6,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
+import { createServer as createHttp2Server } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { createAdaptorServer } from '@hono/node-server'
@@ -21,7 +22,9 @@ import { tixWebhooks as forFetch } from 'tix-webhooks/fetch'
 import { tixWebhooks as forHono } from 'tix-webhooks/hono'
 import { tixWebhooks as forNode } from 'tix-webhooks/node'
 import { SECRET } from '../deliveries.js'
-import { FAULT_HEADER, type HostName, type NodeFault, type WebFault } from './host-faults.js'
+
+/** The header with the fault that a request's host must have. */
+const FAULT_HEADER = 'x-test-fault'
 
 const options = {
   secret: SECRET,
@@ -38,95 +41,95 @@ function throwing(owner: object, name: string): void {
 }
 
 /** Changes that a middleware may make to Node's own request and response before we get them. */
-const NODE_FAULTS: Readonly<Record<NodeFault, (request: IncomingMessage, response: ServerResponse) => void>> =
-  {
-    'writeHead throws once': (_, response) => {
-      const { writeHead } = response
-      response.writeHead = () => {
-        response.writeHead = writeHead
-        fail()
-      }
-    },
-    'writeHead throws': (_, response) => {
-      response.writeHead = fail
-    },
-    'end throws': (_, response) => {
-      response.end = fail
-    },
-    'the headers of the request throw': (request) => throwing(request, 'headers'),
-    'the body throws': (request) => throwing(request, 'body'),
-    'the type of a body that was read throws': (request) => {
-      Object.defineProperty(request, 'readableDidRead', { value: true })
-      Object.assign(request, { is: fail })
-    },
-    'writeHead returns nothing': (_, response) => {
-      const { writeHead } = response
-      response.writeHead = (...args: unknown[]) => {
-        Reflect.apply(writeHead, response, args)
-        return undefined as never
-      }
-    },
-    'end rejects': (_, response) => {
-      const { end } = response
-      response.end = (async (...args: unknown[]) => {
-        Reflect.apply(end, response, args)
-        fail()
-      }) as never
-    },
-    'setHeader throws': (_, response) => {
-      response.setHeader('x-kept', 'yes')
-      response.setHeader = fail
-    },
-    'removeHeader throws': (_, response) => {
-      response.setHeader('etag', '"another"')
-      response.removeHeader = fail
-    },
-    'the reason phrase throws': (_, response) => {
-      Object.defineProperty(response, 'statusMessage', { get: () => undefined, set: fail })
-    },
-    'the headers are flushed': (_, response) => response.flushHeaders(),
-    'the answer is begun and left': (_, response) => {
-      response.writeHead(202).write('begun')
-    },
-    'the payload is numbers': () => {},
-    'the payload is objects': () => {},
-    'the serializer throws': () => {},
-    'the serializer encodes': () => {},
-    'the log throws': () => {},
-    'the response is destroyed': (_, response) => {
-      response.destroy()
-    },
-    'the answer is begun': (_, response) => {
-      response.writeHead(202).write('begun')
-      setImmediate(() => response.end())
-    },
-    'the reason phrase is invalid': (_, response) => {
-      response.statusMessage = 'two\r\nlines'
-    },
-    'framing is preset': (_, response) => {
-      response.setHeader('transfer-encoding', 'chunked')
-      response.setHeader('trailer', 'x-sum')
-    },
-    'another body is preset': (_, response) => {
-      response.statusCode = 204
-      response.statusMessage = 'Fine'
-      response.setHeader('content-length', 5)
-      response.setHeader('content-encoding', 'gzip')
-      response.setHeader('etag', '"another"')
-      response.setHeader('retry-after', '86400')
-      response.setHeader('x-kept', 'yes')
-    },
-    'errors are emitted after the answer': (request, response) => {
-      response.on('finish', () => {
-        request.emit('error', new Error('late'))
-        response.emit('error', new Error('late'))
-        response.write('more')
-      })
-    },
-  }
+const NODE_FAULTS = {
+  'writeHead throws once': (_, response) => {
+    const { writeHead } = response
+    response.writeHead = () => {
+      response.writeHead = writeHead
+      fail()
+    }
+  },
+  'writeHead throws': (_, response) => {
+    response.writeHead = fail
+  },
+  'end throws': (_, response) => {
+    response.end = fail
+  },
+  'the headers of the request throw': (request) => throwing(request, 'headers'),
+  'the body throws': (request) => throwing(request, 'body'),
+  'the type of a body that was read throws': (request) => {
+    Object.defineProperty(request, 'readableDidRead', { value: true })
+    Object.assign(request, { is: fail })
+  },
+  'writeHead returns nothing': (_, response) => {
+    const { writeHead } = response
+    response.writeHead = (...args: unknown[]) => {
+      Reflect.apply(writeHead, response, args)
+      return undefined as never
+    }
+  },
+  'end rejects': (_, response) => {
+    const { end } = response
+    response.end = (async (...args: unknown[]) => {
+      Reflect.apply(end, response, args)
+      fail()
+    }) as never
+  },
+  'setHeader throws': (_, response) => {
+    response.setHeader('x-kept', 'yes')
+    response.setHeader = fail
+  },
+  'removeHeader throws': (_, response) => {
+    response.setHeader('etag', '"another"')
+    response.removeHeader = fail
+  },
+  'the reason phrase throws': (_, response) => {
+    Object.defineProperty(response, 'statusMessage', { get: () => undefined, set: fail })
+  },
+  'the headers are flushed': (_, response) => response.flushHeaders(),
+  'the answer is begun and left': (_, response) => {
+    response.writeHead(202).write('begun')
+  },
+  'the payload is numbers': () => {},
+  'the payload is objects': () => {},
+  'the serializer throws': () => {},
+  'the serializer encodes': () => {},
+  'the log throws': () => {},
+  'the response is destroyed': (_, response) => {
+    response.destroy()
+  },
+  'the answer is begun': (_, response) => {
+    response.writeHead(202).write('begun')
+    setImmediate(() => response.end())
+  },
+  'the reason phrase is invalid': (_, response) => {
+    response.statusMessage = 'two\r\nlines'
+  },
+  'framing is preset': (_, response) => {
+    response.setHeader('transfer-encoding', 'chunked')
+    response.setHeader('trailer', 'x-sum')
+  },
+  'another body is preset': (_, response) => {
+    response.statusCode = 204
+    response.statusMessage = 'Fine'
+    response.setHeader('content-length', 5)
+    response.setHeader('content-encoding', 'gzip')
+    response.setHeader('etag', '"another"')
+    response.setHeader('retry-after', '86400')
+    response.setHeader('x-kept', 'yes')
+  },
+  'errors are emitted after the answer': (request, response) => {
+    response.on('finish', () => {
+      request.emit('error', new Error('late'))
+      response.emit('error', new Error('late'))
+      response.write('more')
+    })
+  },
+} satisfies Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>>
+export type NodeFault = keyof typeof NODE_FAULTS
 
 /** Changes that a middleware may make to a web-standard request, or to Hono's context. */
-const WEB_FAULTS: Readonly<Record<WebFault, (request: object, c?: Context) => unknown>> = {
+const WEB_FAULTS = {
   'the headers of the request throw': (request, c) => {
     throwing(request, 'headers')
     if (c !== undefined) c.req.header = fail as typeof c.req.header
@@ -154,7 +157,8 @@ const WEB_FAULTS: Readonly<Record<WebFault, (request: object, c?: Context) => un
     c?.res.headers.set('transfer-encoding', 'chunked')
     c?.res.headers.set('trailer', 'x-sum')
   },
-}
+} satisfies Readonly<Record<string, (request: object, c?: Context) => unknown>>
+export type WebFault = keyof typeof WEB_FAULTS
 
 function sabotage(request: IncomingMessage, response: ServerResponse): void {
   const fault = request.headers[FAULT_HEADER] as NodeFault | undefined
@@ -197,7 +201,10 @@ async function fastifyHost(create: typeof fastify5): Promise<Server> {
   return app.server
 }
 
-const HOSTS: Readonly<Record<HostName, () => Server | RequestListener | Promise<Server>>> = {
+const ON_HTTP2 = { createServer: createHttp2Server as never }
+
+/** Express has no HTTP/2: its requests and responses are those of HTTP/1 by their prototype. */
+const HOSTS = {
   'Express 4': () => expressHost(express4),
   'Express 5': () => expressHost(express5),
   'Fastify 4': () => fastifyHost(fastify4 as unknown as typeof fastify5),
@@ -225,10 +232,18 @@ const HOSTS: Readonly<Record<HostName, () => Server | RequestListener | Promise<
     }
     return createAdaptorServer({ fetch: handle }) as Server
   },
-}
+  'node:http2': () => createHttp2Server(forNode(options) as never) as unknown as Server,
+  'Hono on HTTP/2': () =>
+    createAdaptorServer({ ...ON_HTTP2, fetch: new Hono().post('/hooks', forHono(options)).fetch }) as Server,
+  'fetch on HTTP/2': () => {
+    const hooks = forFetch(options)
+    return createAdaptorServer({ ...ON_HTTP2, fetch: (request) => hooks(request) }) as Server
+  },
+} satisfies Readonly<Record<string, () => Server | RequestListener | Promise<Server>>>
+export type HostName = keyof typeof HOSTS
 
 async function main(): Promise<void> {
-  const host = await HOSTS[process.argv[2] as HostName]()
+  const host: Server | RequestListener = await HOSTS[process.argv[2] as HostName]()
   const server = typeof host === 'function' ? createServer(host) : host
   server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
   // The test is gone.

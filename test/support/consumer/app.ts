@@ -1,5 +1,6 @@
 // An app as a user writes it, compiled against the packed package by test/repo/package.test.ts.
 import { createServer } from 'node:http'
+import { metrics, trace } from '@opentelemetry/api'
 import express, { type Request as ExpressRequest } from 'express'
 import Fastify, { type FastifyRequest } from 'fastify'
 import { type Context, Hono } from 'hono'
@@ -8,7 +9,6 @@ import {
   createReceiver,
   type IdempotencyStore,
   memoryStore,
-  type OrderTicket,
   parseEvent,
   RetryLater,
   signPayload,
@@ -22,16 +22,15 @@ import { tixWebhooks as forFastify } from 'tix-webhooks/fastify'
 import { tixWebhooks as forFetch } from 'tix-webhooks/fetch'
 import { tixWebhooks as forHono } from 'tix-webhooks/hono'
 import { tixWebhooks as forNode, streamBody } from 'tix-webhooks/node'
+import { instrument } from 'tix-webhooks/opentelemetry'
 
 interface AppEnv {
   Bindings: { TIX_SIGNING_SECRET: string }
 }
 
-declare function issueTickets(orderId: string, tickets: OrderTicket[]): Promise<void>
-declare function refreshListing(kind: `event.${string}`, data: object): Promise<void>
-
 const accounts = new Map<string, { id: string; secret: string; plan: string }>()
 const schemas = { 'order.refunded': unchecked<{ cents: number }>() }
+const providers = { tracerProvider: trace.getTracerProvider(), meterProvider: metrics.getMeterProvider() }
 
 const app = express()
 app.post(
@@ -49,6 +48,19 @@ app.post(
 )
 // @ts-expect-error a typo, also where the compiler has no NoInfer of its own
 forExpress({ secret: 's', schemas, on: { 'order.refundd': () => {} } })
+forExpress(
+  instrument(
+    {
+      secret: 's',
+      schemas,
+      on: {
+        'order.created': (event, ctx) => `${event.data.order.id.trim()} ${ctx.request.originalUrl.trim()}`,
+        'order.refunded': (event) => event.data.cents.toFixed(),
+      },
+    },
+    providers,
+  ),
+)
 
 const fastify = Fastify({ logger: true })
 fastify.post(
@@ -56,19 +68,12 @@ fastify.post(
   forFastify({
     account: async (request: FastifyRequest<{ Params: { account: string } }>) =>
       accounts.get(request.params.account),
-    on: {
-      'order.created': (event, ctx) => ctx.account.plan.at(event.data.order.total_cents),
-      // @ts-expect-error the route has no such parameter
-      'event.*': (_event, ctx) => ctx.request.params.tenant,
-    },
+    on: { 'order.created': (event, ctx) => ctx.account.plan.at(event.data.order.total_cents) },
   }),
 )
 Fastify({ http2: true }).post(
   '/hooks',
-  forFastify({
-    secret: process.env.TIX_SIGNING_SECRET,
-    on: { 'event.*': (event, ctx) => ctx.request.log.info(event.type) },
-  }),
+  forFastify(instrument({ secret: 's', on: { 'event.*': (_event, ctx) => ctx.request.log.info(ctx.key) } })),
 )
 
 new Hono<AppEnv>().post(
@@ -76,11 +81,7 @@ new Hono<AppEnv>().post(
   forHono({
     secret: (c: Context<AppEnv>) => c.env.TIX_SIGNING_SECRET,
     schemas,
-    on: {
-      'order.created': async (event) => issueTickets(event.data.order.id, event.data.tickets),
-      'order.refunded': (event, ctx) => ctx.request.env.TIX_SIGNING_SECRET.at(event.data.cents),
-      'event.*': async (event) => refreshListing(event.type, event.data),
-    },
+    on: { 'order.refunded': (event, ctx) => ctx.request.env.TIX_SIGNING_SECRET.at(event.data.cents) },
   }),
 )
 

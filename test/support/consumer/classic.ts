@@ -9,24 +9,16 @@ const accounts = new Map<string, { id: string; secret: string[]; plan: string }>
 const options = { secret: process.env.TIX_SIGNING_SECRET, on: { 'order.created': () => {} } }
 
 express().post(
-  '/hooks',
-  tixWebhooks({
-    secret: process.env.TIX_SIGNING_SECRET,
-    on: {
-      'order.created': async (event, ctx) => {
-        const total: number = event.data.order.total_cents
-        if (total > 0) throw new RetryLater({ afterSeconds: ctx.request.ip === undefined ? 1 : 2 })
-      },
-    },
-  }),
-)
-
-express().post(
   '/hooks/:account',
   tixWebhooks({
     account: async (request: Request<{ account: string }>) => accounts.get(request.params.account) ?? null,
     key: (event, { account }) => (account.plan === 'free' ? null : event.created_at),
-    on: { 'order.created': (_event, ctx) => ctx.request.params.account.at(ctx.account.plan.length) },
+    on: {
+      'order.created': (event, ctx) => {
+        const total: number = event.data.order.total_cents
+        if (total > 0) throw new RetryLater({ afterSeconds: ctx.request.params.account.length })
+      },
+    },
   }),
 )
 

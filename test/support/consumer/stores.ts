@@ -1,4 +1,4 @@
-// The stores over the clients' own types, as a user writes it; compiled against the packed package by test/repo/package.test.ts.
+// The stores over the clients' own types, and the testing kit, as a user writes them; compiled by test/repo/package.test.ts.
 import type BetterSqlite from 'better-sqlite3'
 import { Cluster, Redis } from 'ioredis'
 import Libsql from 'libsql'
@@ -8,11 +8,20 @@ import { Pool, type PoolClient } from 'pg'
 import postgres, { type TransactionSql } from 'postgres'
 import { createClient, createCluster } from 'redis'
 import { createReceiver, type Inbox } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/fetch'
 import { mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
 import { ddl, type PostgresDriver, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import { type SqliteTransaction, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
-import { storeCases } from 'tix-webhooks/testing'
+import {
+  callHandler,
+  createTestClock,
+  deliverWithRetries,
+  scenarios,
+  signedDelivery,
+  storeCases,
+} from 'tix-webhooks/testing'
+import { knownEvents } from 'tix-webhooks/testing/fast-check'
 
 declare const betterSqlite: BetterSqlite.Database
 declare const driver: PostgresDriver<{ mine: true }>
@@ -36,8 +45,7 @@ export const stores = [
 ]
 export const failures = [mysqlFailures(mysqlPool), mysqlFailures(mariadbPool)]
 export const migrated: Promise<void> = postgresStore(pool).migrate()
-export const tables: string = ddl
-export const ids: readonly string[] = storeCases.map(({ id }) => id)
+export const texts: readonly string[] = [ddl, ...storeCases.map(({ id }) => id)]
 
 export const onPg: Inbox<PoolClient> = postgresInbox(pool)
 export const onPostgresJs: Inbox<TransactionSql> = postgresInbox(sql)
@@ -53,21 +61,24 @@ createReceiver({
   inbox: sqliteInbox(betterSqlite),
   namespace: 'orders',
   on: {
-    'order.created': (event, ctx) => {
-      const { changes } = ctx.tx.commit((db) =>
-        db.prepare('DELETE FROM carts WHERE id = ?').run(event.data.order.id),
-      )
-      changes.toFixed()
-    },
+    'order.created': (event, { tx }) =>
+      tx
+        .commit((db) => db.prepare('DELETE FROM carts WHERE id = ?').run(event.data.order.id))
+        .changes.toFixed(),
   },
 })
 
-createReceiver({
-  secret: 's',
-  store: sqliteStore(betterSqlite),
-  namespace: 'orders',
-  on: {
-    // @ts-expect-error without an inbox there is no transaction
-    'order.created': (_event, ctx) => ctx.tx.query(''),
-  },
-})
+export async function tested(): Promise<readonly unknown[]> {
+  const secret = 'whsec_test'
+  const clock = createTestClock()
+  const on = { 'order.created': async () => 'told' }
+  const POST = tixWebhooks({ secret, on, now: clock.now })
+  const delivery = await signedDelivery('order.created', { secret, data: { tickets: [{ tier: 'VIP' }, {}] } })
+  // @ts-expect-error the field is total_cents
+  await signedDelivery('order.created', { secret, data: { order: { totl_cents: 0 } } })
+  const attempts = await deliverWithRetries(({ toRequest }) => POST(toRequest('/hooks')), delivery, { clock })
+  const response: Response | undefined = attempts[0]?.answer
+  const told: string = await callHandler(on, 'order.created', delivery.event)
+  const init: RequestInit = delivery
+  return [response, told, init, await scenarios('order.created', { secret }), knownEvents()]
+}

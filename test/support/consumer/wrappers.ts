@@ -32,6 +32,11 @@ export const receivers = {
 }
 export const helpers = { isKind, sendAnswer, streamBody }
 export const on = { ...({} as Handlers<Request>) }
+export const parsed = async () => parseEvent('{}', { schemas })
+export const ofGroup = (event: AnyEvent) => (isKind(event, 'event.*') ? event : undefined)
+export const ofKind = <K extends EventKind>(event: AnyEvent, kind: K) =>
+  isKind(event, kind) ? event : undefined
+export const boxed = <S extends SchemaMap<keyof S>, K extends KindOf<S>>(event: EventOf<K, S>) => ({ event })
 
 export function wrapped<S extends SchemaMap<keyof S>>(options: WebhookOptions<Request, undefined, S>) {
   return { hooks: forFetch(options), on: options.on, onUnhandled: options.onUnhandled }
@@ -42,24 +47,4 @@ export function forAccounts<A extends Account>(
   on: Handlers<Request, undefined, Record<never, never>, A>,
 ) {
   return forFetch({ account, on })
-}
-
-export function boxed<S extends SchemaMap<keyof S>, K extends KindOf<S>>(event: EventOf<K, S>) {
-  return { event }
-}
-
-export async function parsed() {
-  return parseEvent('{}', { schemas })
-}
-
-export function ofGroup(event: AnyEvent) {
-  return isKind(event, 'event.*') ? event : undefined
-}
-
-export function ofKind<K extends EventKind>(event: AnyEvent, kind: K) {
-  return isKind(event, kind) ? event : undefined
-}
-
-export function ofAny<E extends { readonly type: string }, K extends string>(event: E, kind: K) {
-  return isKind(event, kind) ? event : undefined
 }
