@@ -53,6 +53,15 @@ describe('the default report', () => {
     )
   })
 
+  test("goes to the framework's logger where the adapter has one", async () => {
+    const log = vi.fn()
+    expect(await linesOf(orderCreated(), failing('boom'), log)).toEqual([])
+    expect(log).toHaveBeenCalledExactlyOnceWith(
+      expect.stringMatching(/^[^\n]* boom$/),
+      expect.objectContaining({ message: 'boom' }),
+    )
+  })
+
   test('does not quote a body that is no JSON, though the JSON error does', async () => {
     const [line] = await linesOf('{"card":"4242424242424242"', {})
     expect(line?.[0]).toMatch(/not JSON/)

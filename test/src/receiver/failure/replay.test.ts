@@ -275,6 +275,13 @@ describe('failures of another backend', () => {
     expect(handler).toHaveBeenCalledTimes(2)
   })
 
+  test('whose list ignores the limit: no more are replayed', async () => {
+    const failures = memoryFailures()
+    const { receiver, send } = failing({ failures: { ...failures, list: () => failures.list() } })
+    for (const id of ['ord_1', 'ord_2']) await send(orderCreated({ id }))
+    expect(await receiver.replay({ limit: 1 })).toHaveLength(1)
+  })
+
   test('whose list breaks off: what has run is returned', async () => {
     const failures = memoryFailures()
     const list = vi.fn(failures.list)

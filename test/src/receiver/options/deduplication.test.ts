@@ -1,4 +1,5 @@
 import { type IdempotencyStore, type Inbox, StoreError, type WebhookOptions } from 'tix-webhooks'
+import { redisStore } from 'tix-webhooks/redis'
 import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, sign } from '../../../support/deliveries.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
@@ -41,6 +42,12 @@ describe('a store function', () => {
   })
 
   test.each<[string, () => unknown, string, string]>([
+    [
+      'throws our own TypeError',
+      () => redisStore(undefined as never),
+      'threw',
+      'must be a client of ioredis',
+    ],
     ['returns nothing', () => undefined, 'returned undefined', 'store must be an IdempotencyStore'],
     [
       'resolves to a client',
