@@ -157,6 +157,7 @@ inBrowser('deliveries in the page', () => {
     await page.goto(`${stage.sandbox.url}/#/deliveries/${retrying}`)
     await page.getByRole('region', { name: 'Why' }).getByText('Your receiver failed with 500').waitFor()
     await page.getByRole('region', { name: 'Why' }).getByText('valid', { exact: true }).waitFor()
+    await page.getByRole('img', { name: '72 hours' }).waitFor()
     expect(await page.getByRole('button', { name: /^Advance to here/ }).count()).toBe(5)
     await page
       .getByRole('button', { name: /^Advance to here/ })

@@ -160,34 +160,4 @@ inBrowser('each view', () => {
       expect([await next.isVisible(), await send.isVisible()]).toEqual([true, true])
     }
   })
-
-  test('is found by its name', async () => {
-    const stage = await pageStage()
-    const { retrying } = await fillStage(stage)
-    const { page } = await browser.open(stage)
-    const one = (role: Parameters<Page['getByRole']>[0], name: string) =>
-      page.getByRole(role, { name, exact: true })
-    expect(await one('tablist', 'Status').getByRole('tab').allInnerTexts()).toEqual([
-      'All 5',
-      'pending 0',
-      'retrying 1',
-      'delivered 3',
-      'failed 0',
-      'skipped 0',
-      'scenarios 1',
-    ])
-    const clock = one('group', 'Clock')
-    expect(await clock.getByRole('time').first().innerText()).toContain('21:30:00')
-    await clock.getByRole('button', { name: 'Run', exact: true }).click()
-    await clock.getByRole('button', { name: 'Freeze', exact: true }).click()
-    await clock.getByRole('button', { name: 'Run', exact: true }).waitFor()
-    await one('table', 'Deliveries').locator(`a[href="#/deliveries/${retrying}"]`).click()
-    await one('button', 'Resend').waitFor()
-    expect(await one('img', '72 hours').count()).toBe(1)
-    for (const view of Object.keys(LOADED)) {
-      const name = `${view.charAt(0).toUpperCase()}${view.slice(1)}`
-      await one('link', name).click()
-      await page.getByRole('heading', { level: 2, name, exact: true }).waitFor()
-    }
-  })
 })

@@ -84,10 +84,11 @@ const OF_OPTIONS: [argv: string, message: RegExp][] = [
 test.each(OF_OPTIONS)('%s: refused before anything is sent', async (argv, message) => {
   const { url, arrivals } = await receiver()
   const words = argv.split(' ').map((word) => (word === 'URL' ? url : word))
-  const { code, stdout, stderr } = await run(words, {
+  const port = words[0] === 'sandbox' ? ['--port', '0'] : []
+  const { code, stdout, stderr } = await run([...words, ...port], {
     cwd: folderWithFiles(),
     // What is not refused may run until it is stopped.
-    signal: AbortSignal.timeout(5_000),
+    signal: AbortSignal.timeout(15_000),
   })
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(message)
