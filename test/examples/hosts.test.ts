@@ -38,7 +38,7 @@ test.each(['nest-express', 'nest-fastify'])(
   },
 )
 
-/** Passes a delivery to an example, which is alone on its path if the path is given. */
+/** Passes a delivery to an example, by POST to /hooks unless told otherwise. */
 type Send = (delivery: SignedDelivery, options?: { method?: string; path?: string }) => Promise<HttpAnswer>
 
 function toPort(port: number): Send {
