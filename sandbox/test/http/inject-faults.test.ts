@@ -45,6 +45,9 @@ describe('[N145] an error', () => {
     const { id } = await add({ path: '/v2/events', status })
     const answer = await app.request('http://127.0.0.1:4010/v2/events')
     expect(answer.status).toBe(status)
+    // As without a fault.
+    expect(answer.headers.get('retry-after')).toBe(status === 429 ? '1' : null)
+    expect(answer.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null)
     expect(await answer.json()).toMatchObject({ error: { code, message: expect.stringContaining(id) } })
   })
 
