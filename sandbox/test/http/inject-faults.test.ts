@@ -127,18 +127,19 @@ describe('[N147] a delay', () => {
   })
 
   type Stage = ReturnType<typeof stage>
-  test.each<[string, number | undefined, (sandbox: Stage, id: string) => unknown]>([
-    ['its fault is removed', undefined, ({ remove }, id) => remove(`/${id}`)],
-    ['a reset, though the fault is used up', 1, ({ call }) => call('POST', '/_sandbox/reset', { body: {} })],
-    ['the sandbox is closed', 1, ({ service }) => service.close()],
-  ])('ends when %s', async (_, times, end) => {
+  test.each<[string, object, number, (sandbox: Stage, id: string) => unknown]>([
+    ['its fault is removed', {}, 200, ({ remove }, id) => remove(`/${id}`)],
+    ['its fault, with an error, is removed', { status: 503 }, 503, ({ remove }, id) => remove(`/${id}`)],
+    ['a reset', { times: 1 }, 200, ({ call }) => call('POST', '/_sandbox/reset', { body: {} })],
+    ['the sandbox is closed', { times: 1 }, 200, ({ service }) => service.close()],
+  ])('ends when %s, even if the fault %j is used up', async (_, fault, status, end) => {
     const { wait, waits } = heldTime()
     const sandbox = stage({ wait })
-    const { id } = await sandbox.add({ path: '/v2/events', delay_ms: 1, ...(times && { times }) })
+    const { id } = await sandbox.add({ path: '/v2/events', delay_ms: 1, ...fault })
     const answer = sandbox.get()
     await expect.poll(() => waits).toHaveLength(1)
     await end(sandbox, id)
-    expect((await answer).status).toBe(200)
+    expect((await answer).status).toBe(status)
   })
 })
 
