@@ -265,13 +265,6 @@ describe.each<[string, string, Call]>([
     'set, data, event, chain, scenario, repeat, mode',
     (sandbox, options) => sandbox.trigger('order.created', options),
   ],
-  ['listen', 'port, host', (sandbox, options) => sandbox.listen(options)],
-  [
-    'deliveries.list',
-    'status, type, endpointId, text, limit',
-    ({ deliveries }, options) => deliveries.list(options),
-  ],
-  ['deliveries.resend', 'to', ({ deliveries }, options) => deliveries.resend('dlv_1', options)],
   ['faults.add', 'path, method, status, delayMs, drop, times', ({ faults }, options) => faults.add(options)],
 ])('%s', (_name, names, call) => {
   test.each([

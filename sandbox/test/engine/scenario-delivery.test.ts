@@ -1,7 +1,7 @@
 import { signedBody } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
-import { turns } from '../../../test/support/promises.js'
+import { throws, turns } from '../../../test/support/promises.js'
 import type { Message } from '../../engine/record/records.js'
 import { barrier, engineFixture, type FixtureAnswer } from '../support/engine-fixture.js'
 import { HOUR_MS } from '../support/ticketing.js'
@@ -113,5 +113,13 @@ describe('chaos', () => {
     await clock.advanceBy(72 * HOUR_MS)
     expect(at(id).attempts.map(({ trigger }) => trigger)).toEqual(['scenario', 'manual'])
     engine.removeEndpoint(endpointId)
+  })
+  test('that throws is reported, and the attempt is made nevertheless', async () => {
+    const error = new Error('too much of it')
+    const { clock, publish, at, errors } = engineFixture({ chaos: throws(error) })
+    const id = publish()
+    await clock.idle()
+    expect(errors).toEqual([error])
+    expect(at(id).status).toBe('delivered')
   })
 })

@@ -45,6 +45,9 @@ describe('[N145] an error', () => {
     const { id } = await add({ path: '/v2/events', status })
     const answer = await app.request('http://127.0.0.1:4010/v2/events')
     expect(answer.status).toBe(status)
+    // As without a fault.
+    expect(answer.headers.get('retry-after')).toBe(status === 429 ? '1' : null)
+    expect(answer.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null)
     expect(await answer.json()).toMatchObject({ error: { code, message: expect.stringContaining(id) } })
   })
 
@@ -124,18 +127,19 @@ describe('[N147] a delay', () => {
   })
 
   type Stage = ReturnType<typeof stage>
-  test.each<[string, number | undefined, (sandbox: Stage, id: string) => unknown]>([
-    ['its fault is removed', undefined, ({ remove }, id) => remove(`/${id}`)],
-    ['a reset, though the fault is used up', 1, ({ call }) => call('POST', '/_sandbox/reset', { body: {} })],
-    ['the sandbox is closed', 1, ({ service }) => service.close()],
-  ])('ends when %s', async (_, times, end) => {
+  test.each<[string, object, number, (sandbox: Stage, id: string) => unknown]>([
+    ['its fault is removed', {}, 200, ({ remove }, id) => remove(`/${id}`)],
+    ['its fault, with an error, is removed', { status: 503 }, 503, ({ remove }, id) => remove(`/${id}`)],
+    ['a reset', { times: 1 }, 200, ({ call }) => call('POST', '/_sandbox/reset', { body: {} })],
+    ['the sandbox is closed', { times: 1 }, 200, ({ service }) => service.close()],
+  ])('ends when %s, even if the fault %j is used up', async (_, fault, status, end) => {
     const { wait, waits } = heldTime()
     const sandbox = stage({ wait })
-    const { id } = await sandbox.add({ path: '/v2/events', delay_ms: 1, ...(times && { times }) })
+    const { id } = await sandbox.add({ path: '/v2/events', delay_ms: 1, ...fault })
     const answer = sandbox.get()
     await expect.poll(() => waits).toHaveLength(1)
     await end(sandbox, id)
-    expect((await answer).status).toBe(200)
+    expect((await answer).status).toBe(status)
   })
 })
 

@@ -72,6 +72,12 @@ export function engineFixture({
     publish(type = 'event.published', data: unknown = { event: { id: 'evt_1' } }): string {
       return engine.deliveriesOf(engine.publish({ mode: 'test', type, data }))[0]?.id ?? ''
     },
+    /** Sends a scenario of one request to the first endpoint. It passes, whatever the answer is. */
+    sendScenario(scenario: string): Promise<Delivery> {
+      const message = engine.createMessage({ mode: 'test', type: 'event.published', data: {} })
+      const requests = [{ body: '{}', headers: {} }]
+      return engine.deliverScenario(first?.id ?? '', message, { passes: () => true, scenario, requests })
+    },
     /** The current state of a delivery. */
     at(id: string): Delivery {
       const delivery = engine.delivery(id)

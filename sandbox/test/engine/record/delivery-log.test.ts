@@ -13,11 +13,11 @@ const answer = (status: number, body = ''): SendResult => ({
   response: { status, headers: {}, body, truncated: false },
 })
 
-/** An engine whose receiver returns `answered`, with a way to send a scenario, and both it and its restored copy. */
+/** An engine whose receiver returns `answered`, and both it and its restored copy. */
 function logged(options: EngineFixtureOptions = {}) {
   const receiver = { answered: answer(200) }
   const fixture = engineFixture({ send: async () => receiver.answered, ...options })
-  const { engine, clock, publish, endpointId } = fixture
+  const { engine, clock, publish } = fixture
   return {
     ...fixture,
     receiver,
@@ -26,12 +26,6 @@ function logged(options: EngineFixtureOptions = {}) {
       await clock.idle()
       return ids
     },
-    scenario: (scenario: string) =>
-      engine.deliverScenario(
-        endpointId,
-        engine.createMessage({ mode: 'test', type: 'event.published', data: {} }),
-        { passes: () => true, scenario, requests: [{ body: '', headers: {} }] },
-      ),
     copies() {
       const restored = fixture.make()
       restored.restore(JSON.parse(JSON.stringify(engine.snapshot())))
@@ -58,11 +52,11 @@ describe('of deliveries that have ended', () => {
   })
 
   test('[N142] those no longer kept are counted, and scenarios apart', { tags: ['slow'] }, async () => {
-    const { engine, clock, receiver, publish, publishMany, scenario, copies } = logged({ schedule: [] })
+    const { engine, clock, receiver, publish, publishMany, sendScenario, copies } = logged({ schedule: [] })
     receiver.answered = answer(500)
     publish('order.created')
     await clock.idle()
-    await scenario('stale')
+    await sendScenario('stale')
     expect(engine.tally({ status: 'failed' })).toEqual({ ...NONE, matching: 1, genuine: 1 })
     expect(engine.tally()).toEqual({ ...NONE, matching: 2, genuine: 1 })
     expect(engine.tally({ status: 'scenario' })).toMatchObject({ matching: 1, genuine: 0 })
@@ -81,11 +75,11 @@ describe('of deliveries that have ended', () => {
 
   test('[N142] parked ones are counted, without scenarios, even if they are no longer kept', async () => {
     lower(LIMITS, { settled: 3, bodies: 1 })
-    const { engine, clock, receiver, publish, publishMany, scenario, copies } = logged()
+    const { engine, clock, receiver, publish, publishMany, sendScenario, copies } = logged()
     receiver.answered = answer(200, '{"outcome":"parked"}')
     const [first = ''] = [publish('order.created'), publish('order.created')]
     await clock.idle()
-    await scenario('valid')
+    await sendScenario('valid')
     expect(engine.parked()).toBe(2)
     const failedOrders = engine.tally({ status: 'failed', type: 'order.created' })
     expect(failedOrders).toMatchObject({ matching: 0, parked: 2 })

@@ -1,18 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { turns } from '../../../../test/support/promises.js'
-import type { Engine } from '../../../engine/engine.js'
 import { noDeliveries } from '../../../engine/record/records.js'
 import { barrier, engineFixture, type FixtureAnswer, START_MS } from '../../support/engine-fixture.js'
 import { HOUR_MS } from '../../support/ticketing.js'
 
 const json = (value: unknown) => JSON.parse(JSON.stringify(value))
-
-const sendScenario = (engine: Engine, endpointId: string) =>
-  engine.deliverScenario(
-    endpointId,
-    engine.createMessage({ mode: 'test', type: 'event.published', data: {} }),
-    { passes: () => true, scenario: 'stale', requests: [{ body: '{}', headers: {} }] },
-  )
 
 /** Some of everything: delivered, retrying, failed, skipped, of a scenario, resent. */
 async function someOfEverything() {
@@ -28,7 +20,7 @@ async function someOfEverything() {
   await clock.advanceBy(7000)
   await engine.resend(retrying)
   engine.rotateSecret(fixture.endpointId)
-  await sendScenario(engine, fixture.endpointId)
+  await fixture.sendScenario('stale')
   engine.updateEndpoint(engine.endpoints()[1]?.id ?? '', { enabled: false })
   publish('order.created', { is: 'skipped' })
   publish('event.published', { is: 'ok', but: 'pending' })
@@ -66,9 +58,9 @@ describe('after a restart', () => {
   test('an attempt that was in progress is made again, a scenario is left out, and late answers are dropped', async () => {
     const hold = barrier<number>()
     const answer = (_: unknown, count: number): FixtureAnswer => (count <= 2 ? hold.opened : 500)
-    const { engine, clock, publish, received, endpointId, at } = engineFixture({ answer, jitter: 0 })
+    const { engine, clock, publish, received, sendScenario, at } = engineFixture({ answer, jitter: 0 })
     const id = publish()
-    const sent = sendScenario(engine, endpointId)
+    const sent = sendScenario('stale')
     while (received.length < 2) await turns(1)
     engine.restore(json(engine.snapshot()))
     while (received.length < 3) await turns(1)

@@ -331,4 +331,7 @@ test('what is done by the control is no request of the API, and has its rules', 
   expect((await act('reschedule')).code).toBe('parameter_missing')
   expect((await sandbox.post('/events/evt_none/cancel')).status).toBe(404)
   expect(await sandbox.read('/_sandbox/requests')).toEqual({ data: [] })
+  await sandbox.call('GET', '/v2/venues')
+  expect((await sandbox.post('/reset')).status).toBe(204)
+  expect(await sandbox.read('/_sandbox/requests')).toEqual({ data: [] })
 })

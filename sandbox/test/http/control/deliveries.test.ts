@@ -298,6 +298,9 @@ describe('a scenario', () => {
     await sandbox.post(`/deliveries/${id}/resend`, {})
     expect(await sandbox.list()).toMatchObject([{ id, status, scenario: 'valid', attempts: [{}, {}] }])
     expect(sandbox.service.engine.totals()).toMatchObject({ delivered: 0, failed: 0, [status]: 1 })
+    // Resent with many, it is left out.
+    const many = await sandbox.post('/resend', { since: '1h' })
+    expect(many.json()).toEqual({ data: [], left_out: { removed: 0, disabled: 0, spoilt: 1 } })
   })
 
   test('may be an event that lacks created_at alone, which may be accepted', async () => {

@@ -19,6 +19,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { SECRET } from '../../../../test/support/deliveries.js'
 import { listen } from '../../../../test/support/http.js'
 import { replaceOwnFile } from '../../../lib/own-file.js'
+import { barrier } from '../../support/engine-fixture.js'
 
 let folder: string
 let stateFile: string
@@ -115,6 +116,22 @@ describe('a sandbox with a state file', () => {
     const ids = [...(await sent()), ...(await sent()), ...(await sent())]
     expect(ids).toHaveLength(39)
     expect(new Set(ids).size).toBe(39)
+  })
+
+  test('writes nothing after it is closed, even for a late answer', async () => {
+    const answer = barrier<Response>()
+    const sandbox = open({ deliver: () => answer.opened })
+    const attempt = new Promise<void>((resolve) => {
+      sandbox.subscribe(({ what }) => what === 'attempt' && resolve())
+    })
+    const triggered = sandbox.trigger('order.created')
+    await new Promise(setImmediate)
+    await sandbox.close()
+    const text = readFileSync(stateFile, 'utf8')
+    answer.open(working())
+    await Promise.all([attempt, triggered])
+    await sandbox.close()
+    expect(readFileSync(stateFile, 'utf8')).toBe(text)
   })
 
   test('keeps a secret that it made, even if it is killed at once', async () => {

@@ -56,6 +56,7 @@ describe('a trigger', () => {
 
   const order = 'order.created'
   test.each<[string, TriggerOptions, RegExp]>([
+    ['toString', {}, /does not document/],
     ['order.refunded', {}, /For "order\.refunded", which it does not document, pass the data\.$/],
     [order, { set: { 'data.order.total': 0 } }, /^The payload has no data\.order\.total\./],
     [order, { repeat: 0 }, /^repeat must be a whole number from 1 to 1000\.$/],
