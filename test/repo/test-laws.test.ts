@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs'
 import ts from 'typescript'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { filesIn } from '../support/import-law.js'
 import { ROOT } from '../support/root.js'
-import { nodesIn, nodesOf } from '../support/source.js'
+import { nodesOf } from '../support/source.js'
 
 /** The tests of both packages. The first one's folder by folder: tests beside this one create and remove hidden folders. */
 const files = readdirSync(`${ROOT}test`)
@@ -50,22 +50,11 @@ function comparedRegExps(nodes: Iterable<ts.Node>): string[] {
   })
 }
 
-describe('a regular expression inside an object that is compared, which would match anything,', () => {
-  test('is in no test', () => {
-    const found = files.flatMap((file) =>
-      comparedRegExps(nodesOf(file)).map((literal) => `${file}: ${literal}`),
-    )
-    expect(found).toEqual([])
-  })
-
-  test.each([
-    'expect(error).toMatchObject({ message: /gone/ })',
-    'await expect(work).rejects.toMatchObject({ cause: { message: /gone/ } })',
-    'expect(reports).toEqual([{ code: "a", message: /gone/ }])',
-    'expect(reports).toEqual([expect.objectContaining({ message: /gone/ })])',
-  ])('would be found: %s', (code) => {
-    expect(comparedRegExps(nodesIn(code))).toEqual(['/gone/'])
-  })
+test('no test compares with an object that has a regular expression in it, which would match anything', () => {
+  const found = files.flatMap((file) =>
+    comparedRegExps(nodesOf(file)).map((literal) => `${file}: ${literal}`),
+  )
+  expect(found).toEqual([])
 })
 
 test('only tests that are about the signer sign without the testing kit', () => {
