@@ -13,7 +13,7 @@ type PurgingStore = IdempotencyStore & { purge(options: { limit: number }): Prom
 const CLIENTS = 3
 const PURGED_KEYS = 300
 
-for (const { entry, describe, stores, share = 1 } of OUR_STORES) {
+for (const { describe, stores, share = 1, expires = false } of OUR_STORES) {
   for (const { name, open } of stores.filter(({ isTwin }) => !isTwin)) {
     describe(`${name}:`, () => {
       let backend: OpenBackend
@@ -36,8 +36,7 @@ for (const { entry, describe, stores, share = 1 } of OUR_STORES) {
         }
       })
 
-      // The records of Redis and of a process expire by themselves.
-      test.skipIf(entry === 'redis' || entry === 'index')(
+      test.skipIf(expires)(
         'claims of expired keys that race purges are granted, and stay granted',
         { timeout: 60_000 },
         async () => {

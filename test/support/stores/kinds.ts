@@ -20,6 +20,8 @@ export interface OurStore {
   readonly proof: ProofServer | null
   /** The part of the random histories, rounds and events that it gets, if its commits take long. Default 1. */
   readonly share?: number
+  /** Whether its records expire by themselves; otherwise it has `purge`. Default false. */
+  readonly expires?: boolean
 }
 
 type HandledStore = IdempotencyStore & HandledRecords

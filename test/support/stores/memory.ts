@@ -11,6 +11,7 @@ async function openFailures(): Promise<FailureBackend> {
 
 export const memory: OurStore = {
   entry: 'index',
+  expires: true,
   describe,
   stores: [{ name: 'memoryStore', open: async () => ({ ...memoryBackend(), close: async () => {} }) }],
   failures: [{ name: 'memoryFailures', open: openFailures }],

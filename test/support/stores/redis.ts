@@ -22,6 +22,7 @@ const nodeRedis = {
 
 export const redis: OurStore = {
   entry: 'redis',
+  expires: true,
   describe: onRedis,
   stores: [
     storeKind(
