@@ -72,7 +72,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record(step('race', { event, plan: fc.constantFrom('ok' as const, 'fail' as const) })),
   },
-  { weight: 2, arbitrary: fc.record(step('wait', { hours: fc.constantFrom(1, 25, 480) })) },
+  { weight: 3, arbitrary: fc.record(step('wait', { hours: fc.constantFrom(15, 15, 25, 480) })) },
   { weight: 1, arbitrary: fc.record(step('delete', { event: any })) },
   { weight: 1, arbitrary: fc.record(step('purge', {})) },
 )
