@@ -1,7 +1,4 @@
-import { Pool, type PoolClient } from 'pg'
-import { createClient } from 'redis'
 import type { Outcome } from 'tix-webhooks'
-import { postgresInbox } from 'tix-webhooks/postgres'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type FaultFixture, withFixture } from '../support/fault-fixture.js'
 import { type MysqlServer, startMysql } from '../support/mysql-server.js'
@@ -39,23 +36,6 @@ onOwnRedis('a receiver on a Redis that keeps what it has on disk', () => {
 
     test('keeps an event whose renewal was under way when it was restarted', () =>
       withFixture({ place, open, ...PATIENT }, (fixture) => playRenewal(fixture, () => server.restart())))
-
-    test('does not notice when the scripts are flushed again and again', () =>
-      withFixture({ place, open }, async (fixture) => {
-        const flusher = await createClient({ url: server.url }).connect()
-        try {
-          const orders = await newOrders(20)
-          fixture.beforeEffect(() => flusher.scriptFlush())
-          for (const outcome of ['handled', 'duplicate']) {
-            const ends = await Promise.all(orders.map(fixture.send))
-            expect(ends).toEqual(orders.map(() => ({ outcome })))
-            await flusher.scriptFlush()
-          }
-          expect(fixture.reports).toEqual([])
-        } finally {
-          flusher.destroy()
-        }
-      }))
   })
 })
 
@@ -63,8 +43,7 @@ onOwnPostgres('a receiver on a Postgres', () => {
   let server: PostgresServer
   let place: Place
   beforeAll(async () => {
-    // The background writer, with a row that it writes, would write the log before it.
-    server = await startPostgres({ settings: { bgwriter_lru_maxpages: 0 } })
+    server = await startPostgres()
     place = await postgresPlace(server.url)
   })
   afterAll(async () => {
@@ -89,39 +68,6 @@ onOwnPostgres('a receiver on a Postgres', () => {
           playRestart(fixture, () => server.restart(mode)),
         ),
     )
-  })
-
-  test('has on disk what its inbox acknowledged, though the role waits for no disk', async () => {
-    const pool = new Pool({ connectionString: server.url, options: '-c synchronous_commit=off', max: 2 })
-    pool.on('error', () => {})
-    const effects = `${place.place}.effects`
-    const stored = async (): Promise<unknown[]> =>
-      (await pool.query(`SELECT id FROM ${effects} WHERE attempt = 'killed' ORDER BY id`)).rows
-    try {
-      const { rows } = await pool.query('SELECT pid, backend_type FROM pg_stat_activity')
-      const writer = rows.find(({ backend_type }) => backend_type === 'walwriter').pid
-      process.kill(writer, 'SIGSTOP')
-      const inbox = postgresInbox(pool, { table: `${place.place}.inbox` })
-      const write = (client: Pool | PoolClient, id: string) =>
-        client.query(`INSERT INTO ${effects} VALUES ($1, 'killed')`, [id])
-      const request = { key: 'acknowledged', retainMs: 60_000 }
-      expect(await inbox.once(request, async (tx) => void (await write(tx, 'acknowledged')))).toEqual({
-        status: 'handled',
-      })
-      // Its COMMIT does not wait, so it is lost, or this test shows nothing.
-      await write(pool, 'by the app itself')
-      expect(await stored()).toHaveLength(2)
-
-      const processes = (await pool.query('SELECT pid FROM pg_stat_activity')).rows
-      const killed = server.kill('SIGKILL')
-      killAll(processes)
-      await killed
-      await server.restart()
-      expect(await stored()).toEqual([{ id: 'acknowledged' }])
-      expect(await inbox.once(request, async () => {})).toEqual({ status: 'duplicate' })
-    } finally {
-      await pool.end()
-    }
   })
 })
 
@@ -159,17 +105,6 @@ onOwnMysql('a receiver on a MySQL', () => {
       ),
   )
 })
-
-/** The server's processes: they outlive the one that started them for a moment, in which they could write. */
-function killAll(processes: readonly { pid: number }[]): void {
-  for (const { pid } of processes) {
-    try {
-      process.kill(pid, 'SIGKILL')
-    } catch {
-      // It has ended by itself.
-    }
-  }
-}
 
 /** Restarts the server in the middle of a handler, while deliveries keep arriving. */
 async function playRestart(fixture: FaultFixture, restart: () => Promise<void>): Promise<void> {

@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'pg'
 import { postgresInbox } from 'tix-webhooks/postgres'
 import { createSandbox } from 'tix-webhooks-sandbox'
-import { beforeAll, describe, test, vi } from 'vitest'
+import { beforeAll, test, vi } from 'vitest'
 import { DRAIN_GRACE_MS, STORE_CALL_MS } from '../../src/durations.js'
 import { snippetsOf } from '../support/compile.js'
 import { SECRET } from '../support/deliveries.js'
-import { type Balancer, checkingBalancer, isReady, serviceBalancer } from '../support/deploy/balancers.js'
+import { isReady, serviceBalancer } from '../support/deploy/balancers.js'
 import { type App, appOf, type Instance } from '../support/deploy/instances.js'
 import { onPostgres } from '../support/on-servers.js'
 import { readPage } from '../support/pages.js'
@@ -41,63 +41,12 @@ const BEFORE = `
     await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 20))
   }`
 
-interface Deploy {
-  readonly balancer: Balancer
-  /** Replaces both processes. Resolves with the ends of the old ones. */
-  replace(): Promise<unknown[]>
-}
-
-/** Starts a process, and resolves when it is ready. */
-type Start = (name: 'old' | 'new') => Promise<Instance>
-
-const bothOld = (start: Start): Promise<Instance[]> => Promise.all([start('old'), start('old')])
-
 /** Sends the signal twice, as some supervisors do. */
 function terminate({ child, end }: Instance): Instance['end'] {
   child.kill('SIGTERM')
   setTimeout(() => child.kill('SIGTERM'), 100)
   return end
 }
-
-const KINDS: readonly [name: string, begin: (start: Start) => Promise<Deploy>][] = [
-  [
-    'on Kubernetes, whose Service loses a pod only after its signal,',
-    async (start) => {
-      const pods = await bothOld(start)
-      const endpoints = new Set(pods.map(({ port }) => port))
-      return {
-        balancer: await serviceBalancer(endpoints),
-        async replace() {
-          const ends: unknown[] = []
-          for (const pod of pods) {
-            endpoints.add((await start('new')).port)
-            ends.push(terminate(pod))
-            setTimeout(() => endpoints.delete(pod.port), REMOVAL_MS)
-          }
-          return Promise.all(ends)
-        },
-      }
-    },
-  ],
-  [
-    'of services of systemd, which HAProxy probes,',
-    async (start) => {
-      const instances = await bothOld(start)
-      const slots = instances.map(({ port }) => ({ port }))
-      return {
-        balancer: await checkingBalancer(slots),
-        async replace() {
-          const ends: unknown[] = []
-          for (const [index, slot] of slots.entries()) {
-            ends.push(await terminate(instances[index] as Instance))
-            slot.port = (await start('new')).port
-          }
-          return ends
-        },
-      }
-    },
-  ],
-]
 
 test('the times of the recipe fit into those of the platforms', ({ expect }) => {
   const page = [PAGE, 'examples/deploy/kubernetes.yaml', 'examples/deploy/systemd.service']
@@ -126,78 +75,88 @@ onPostgres('a rolling restart of two processes', () => {
     return app.remove
   })
 
-  describe.concurrent.each(KINDS)('%s', (_name, begin) => {
-    const database = testDatabase('CREATE TABLE effects (id text, process text)')
+  const database = testDatabase('CREATE TABLE effects (id text, process text)')
 
-    beforeAll(async () => {
-      const pool = new Pool({ connectionString: database.url, options: database.settings(), max: 1 })
-      await postgresInbox(pool).migrate()
-      await pool.end()
+  beforeAll(async () => {
+    const pool = new Pool({ connectionString: database.url, options: database.settings(), max: 1 })
+    await postgresInbox(pool).migrate()
+    await pool.end()
+  })
+
+  test('on Kubernetes, whose Service loses a pod only after its signal, refuses no delivery, has each effect once, and leaves no process or connection behind', async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const url = new URL(database.url)
+    url.searchParams.set('options', database.settings())
+    const start = async (name: 'old' | 'new'): Promise<Instance> => {
+      const env = {
+        DATABASE_URL: url.href,
+        PGAPPNAME: `${database.schema} ${name}`,
+        TIX_SIGNING_SECRET: SECRET,
+      }
+      const instance = await app.start(env)
+      onTestFinished(() => void instance.child.kill('SIGKILL'))
+      while (!(await isReady(instance.port))) await pause(20)
+      return instance
+    }
+    const pods = await Promise.all([start('old'), start('old')])
+    const endpoints = new Set(pods.map(({ port }) => port))
+    const balancer = await serviceBalancer(endpoints)
+
+    /** Resolves with the ends of the old processes. */
+    async function replace(): Promise<unknown[]> {
+      const ends: unknown[] = []
+      for (const pod of pods) {
+        endpoints.add((await start('new')).port)
+        ends.push(terminate(pod))
+        setTimeout(() => endpoints.delete(pod.port), REMOVAL_MS)
+      }
+      return Promise.all(ends)
+    }
+
+    onTestFinished(() => balancer.close())
+    const sandbox = createSandbox({
+      frozen: false,
+      endpoints: [{ url: `${balancer.url}/hooks`, secret: SECRET, events: ['order.created'] }],
     })
+    onTestFinished(() => sandbox.close())
 
-    test('refuses no delivery, has each effect once, and leaves no process or connection behind', async ({
-      expect,
-      onTestFinished,
-    }) => {
-      const url = new URL(database.url)
-      url.searchParams.set('options', database.settings())
-      const start: Start = async (name) => {
-        const env = {
-          DATABASE_URL: url.href,
-          PGAPPNAME: `${database.schema} ${name}`,
-          TIX_SIGNING_SECRET: SECRET,
-        }
-        const instance = await app.start(env)
-        onTestFinished(() => void instance.child.kill('SIGKILL'))
-        while (!(await isReady(instance.port))) await pause(20)
-        return instance
+    let isOver = false
+    let sent = 0
+    const refused: unknown[] = []
+    async function lane(): Promise<void> {
+      while (!isOver || sent < ORDERS) {
+        sent += 1
+        const { attempts } = await sandbox.trigger('order.created')
+        const [attempt] = attempts
+        if (attempt?.response?.status !== 200) refused.push(attempt?.response?.body ?? attempt?.error)
       }
-      const { balancer, replace } = await begin(start)
-      onTestFinished(() => balancer.close())
-      const sandbox = createSandbox({
-        frozen: false,
-        endpoints: [{ url: `${balancer.url}/hooks`, secret: SECRET, events: ['order.created'] }],
-      })
-      onTestFinished(() => sandbox.close())
+    }
+    const sending = Promise.all(Array.from({ length: LANES }, lane))
+    const ends = await replace().finally(() => {
+      isOver = true
+    })
+    await sending
 
-      let isOver = false
-      let sent = 0
-      const refused: unknown[] = []
-      async function lane(): Promise<void> {
-        while (!isOver || sent < ORDERS) {
-          sent += 1
-          const { attempts } = await sandbox.trigger('order.created')
-          const [attempt] = attempts
-          if (attempt?.response?.status !== 200) refused.push(attempt?.response?.body ?? attempt?.error)
-        }
-      }
-      const sending = Promise.all(Array.from({ length: LANES }, lane))
-      const ends = await replace().finally(() => {
-        isOver = true
-      })
-      await sending
-
-      const SAME_NAME = 'SELECT count(*)::int FROM pg_stat_activity WHERE application_name = $1'
-      expect({
-        refused,
-        ends,
-        connections: await database.column(SAME_NAME, [`${database.schema} old`]),
-        effects: await database.column('SELECT count(*)::int FROM effects'),
-        orders: await database.column('SELECT count(DISTINCT id)::int FROM effects'),
-        handledBy: await database.column(
-          "SELECT DISTINCT split_part(process, ' ', 2) FROM effects ORDER BY 1",
-        ),
-      }).toEqual({
-        refused: [],
-        ends: [
-          { code: 0, signal: null },
-          { code: 0, signal: null },
-        ],
-        connections: [0],
-        effects: [sent],
-        orders: [sent],
-        handledBy: ['new', 'old'],
-      })
+    const SAME_NAME = 'SELECT count(*)::int FROM pg_stat_activity WHERE application_name = $1'
+    expect({
+      refused,
+      ends,
+      connections: await database.column(SAME_NAME, [`${database.schema} old`]),
+      effects: await database.column('SELECT count(*)::int FROM effects'),
+      orders: await database.column('SELECT count(DISTINCT id)::int FROM effects'),
+      handledBy: await database.column("SELECT DISTINCT split_part(process, ' ', 2) FROM effects ORDER BY 1"),
+    }).toEqual({
+      refused: [],
+      ends: [
+        { code: 0, signal: null },
+        { code: 0, signal: null },
+      ],
+      connections: [0],
+      effects: [sent],
+      orders: [sent],
+      handledBy: ['new', 'old'],
     })
   })
 })

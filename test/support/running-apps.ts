@@ -33,7 +33,7 @@ export function newOrders(count: number): Promise<Order[]> {
   return Promise.all(Array.from({ length: count }, newOrder))
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly outcome: string
   readonly retryAfter?: number

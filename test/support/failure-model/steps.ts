@@ -44,55 +44,37 @@ const content = fc.oneof(
   { weight: 1, arbitrary: fc.constant('invalid' as const) },
 )
 
+const step = <const Name extends Step['do'], Parts>(name: Name, parts: Parts) => ({
+  do: fc.constant(name),
+  ...parts,
+})
+
 const STEP: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 12,
-    arbitrary: fc.record({
-      do: fc.constant('deliver' as const),
-      event: any,
-      content,
-      plan,
-      isBroken: fc.oneof(
-        { weight: 5, arbitrary: fc.constant(false) },
-        { weight: 1, arbitrary: fc.constant(true) },
-      ),
-    }),
+    arbitrary: fc.record(
+      step('deliver', { event: any, content, plan, isBroken: fc.nat(5).map((n) => n === 0) }),
+    ),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('outlive' as const), event, plan }) },
+  { weight: 1, arbitrary: fc.record(step('outlive', { event, plan })) },
   {
     weight: 5,
-    arbitrary: fc.record({
-      do: fc.constant('crash' as const),
-      event,
-      plan,
-      at: fc.nat(9),
-      isReplay: fc.boolean(),
-      survives: fc.boolean(),
-    }),
+    arbitrary: fc.record(
+      step('crash', { event, plan, at: fc.nat(9), isReplay: fc.boolean(), survives: fc.boolean() }),
+    ),
   },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('replay' as const), event: any, plan }) },
+  { weight: 4, arbitrary: fc.record(step('replay', { event: any, plan })) },
   {
     weight: 2,
-    arbitrary: fc.record({
-      do: fc.constant('replay all' as const),
-      state: fc.constantFrom('parked' as const, undefined),
-      plan,
-    }),
+    arbitrary: fc.record(step('replay all', { state: fc.constantFrom('parked' as const, undefined), plan })),
   },
   {
     weight: 2,
-    arbitrary: fc.record({
-      do: fc.constant('race' as const),
-      event,
-      plan: fc.constantFrom('ok' as const, 'fail' as const),
-    }),
+    arbitrary: fc.record(step('race', { event, plan: fc.constantFrom('ok' as const, 'fail' as const) })),
   },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('wait' as const), hours: fc.constantFrom(1, 25, 480) }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), event: any }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('purge' as const) }) },
+  { weight: 3, arbitrary: fc.record(step('wait', { hours: fc.constantFrom(15, 15, 25, 480) })) },
+  { weight: 1, arbitrary: fc.record(step('delete', { event: any })) },
+  { weight: 1, arbitrary: fc.record(step('purge', {})) },
 )
 
 export const HISTORIES: fc.Arbitrary<Step[]> = fc.array(STEP, { minLength: 15, maxLength: 30, size: 'max' })
