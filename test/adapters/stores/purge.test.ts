@@ -11,9 +11,10 @@ const FAILURES_KEPT_HOURS = 30 * 24
 /** The clients have timers, too. */
 async function ticking(work: Promise<unknown>): Promise<void> {
   let isOver = false
-  void work.finally(() => {
+  const over = () => {
     isOver = true
-  })
+  }
+  work.then(over, over)
   while (!isOver) await vi.advanceTimersByTimeAsync(0)
   await work
 }
