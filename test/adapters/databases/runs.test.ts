@@ -25,7 +25,7 @@ for (const { name, describe, clients, prepare } of SERVERS) {
         : ['SLEEP(60)', 'information_schema.PROCESSLIST WHERE INFO']
 
     test('that is given up with a statement that is stuck leaves no session, no lock and no place in the pool', async () => {
-      // Of MySQL, a driver does not end the session of a connection that it gives up.
+      // On MySQL, a driver leaves the session of a connection that it gives up.
       const ended = rows.filter((row) => name === 'postgres' || row.name !== 'Kysely')
       await atOnce(ended, async ({ name }) => {
         const client = database.open(name, { connections: 1 })
@@ -140,7 +140,7 @@ onMysql.each(POOLS)('a pool of $name that a handler uses beside ctx.tx', ({ name
   })
 })
 
-test('the connections of an inbox are those of its pool, one object for each, if the library tells them', () => {
+test('the connections of an inbox are those of its pool, one object for each, if the library reports them', () => {
   const at = { url: 'mysql://root@127.0.0.1:1/none' }
   const pg = (max: number): Pool => {
     const pool = new Pool({ max })
