@@ -44,6 +44,9 @@ export interface TableDefinition {
   readonly migrate: string
 }
 
+/** The most rows that one statement deletes: each takes memory of the server's parser. */
+const MOST_DELETED = 250
+
 /** The condition of a record past its retention. */
 export function pastRetention(column = 'expires_at'): NonNullable<TableDefinition['expired']> {
   const both = column === 'expires_at' ? '' : ` AND expires_at <= ${NOW}`
@@ -122,11 +125,13 @@ export function tableOf({
         SELECT CONCAT('x', HEX(${quote(key)})) FROM ${nameNow()} WHERE ${expired.condition}
         ORDER BY ${expired.by} LIMIT ${whole(limit)} FOR UPDATE SKIP LOCKED`)
       if (rows.length === 0) return 0
-      const keys = rows.map(([hex]) => `x'${String(hex).slice(1)}'`)
-      // By the primary key, or the server may read, and lock, the whole of a small table.
-      await ask(
-        `DELETE stored FROM ${nameNow()} AS stored FORCE INDEX (PRIMARY) WHERE ${quote(key)} IN (${keys.join(', ')})`,
-      )
+      const keys = rows.map(([hex]) => `SELECT x'${String(hex).slice(1)}' AS expired_key`)
+      for (let from = 0; from < keys.length; from += MOST_DELETED) {
+        // Found one by one in the primary key. With IN, the server may read the whole table, and wait for a record whose handler runs.
+        await ask(`
+          DELETE stored FROM (${keys.slice(from, from + MOST_DELETED).join(' UNION ALL ')}) AS expired
+          STRAIGHT_JOIN ${nameNow()} AS stored FORCE INDEX (PRIMARY) ON stored.${quote(key)} = expired_key`)
+      }
       return rows.length
     },
     async check(ask) {
