@@ -11,8 +11,12 @@ describe('a web-standard handler on a host that cuts the connection when the bod
     return listen(
       createServer(async (incoming, outgoing) => {
         const response = await handle(requestOver(incoming))
-        outgoing.writeHead(response.status, Object.fromEntries(response.headers))
-        outgoing.end(await response.text())
+        const text = await response.text()
+        outgoing.writeHead(response.status, {
+          ...Object.fromEntries(response.headers),
+          'content-length': Buffer.byteLength(text),
+        })
+        outgoing.end(text)
       }),
     )
   })

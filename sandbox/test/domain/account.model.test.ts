@@ -246,7 +246,7 @@ const commands = [
   fc.constant(restart),
 ]
 
-test('[S46] [S17] [N67] [N87] [N88] [N90] [N91] [N92] [N93] an account behaves as a simple model of it, and sends the same webhooks', async () => {
+test('[S17] [S38] [S40] [S46] [N67] [N80] [N82] [N83] [N84] [N87] [N88] [N90] [N91] [N92] [N93] an account behaves as a simple model of it, and sends the same webhooks', async () => {
   await fc.assert(
     fc.asyncProperty(fc.commands(commands, { maxCommands: 40, size: 'max' }), async (script) => {
       const service = ticketing()

@@ -11,8 +11,6 @@ import { VirtualClock } from '../../time/clock.js'
 /** The start of virtual time: far from the real time, so that a mix-up of the two is noticed. */
 export const START_MS = Date.parse('2031-03-01T09:00:00Z')
 
-export const HOUR_MS = 3_600_000
-
 /** A request to the receiver. */
 export interface Received {
   readonly url: string

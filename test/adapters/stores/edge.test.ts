@@ -8,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
 import { HANDLED_FACTS } from '../../support/handled-facts.js'
 import { notRefusedInputs, notRefusedRequests } from '../../support/invalid-inputs.js'
-import { runs as scaled } from '../../support/runs.js'
 import { bundledWorker, workerd } from '../../support/workerd.js'
 
 const ISOLATES = ['a', 'b', 'c', 'd']
@@ -55,12 +54,10 @@ describe('inside workerd', () => {
   }
 
   describe.each(['d1', 'durable-object'])('the store of %s', (name) => {
-    test('passes the cases of every store', { timeout: 60_000 }, async () => {
+    test('passes the cases of every store, of which one plays random histories', {
+      timeout: 60_000,
+    }, async () => {
       expect(await ask(`/cases?store=${name}`)).toEqual([])
-    })
-
-    test('answers random steps as the model does', { timeout: 60_000 }, async () => {
-      expect(await ask(`/model?store=${name}&runs=${scaled(12)}`)).toBe('')
     })
 
     test('says which events were handled, and that it can be reached', async () => {
