@@ -1,7 +1,7 @@
 import type { Meter, ObservableResult } from '@opentelemetry/api'
 import type { FailureState, Failures } from '../../src/index.js'
 import { monotonicMs, RECOUNT_MS, STORE_CALL_MS, within } from '../../src/internal.js'
-import { NAMESPACE } from './names.js'
+import { ATTRIBUTES, METRICS } from './names.js'
 import { safely } from './safely.js'
 
 const STATES: readonly FailureState[] = ['failing', 'parked']
@@ -19,7 +19,7 @@ export class FailureGauge {
   /** Adds the gauge to a meter. */
   observeBy(meter: Meter): void {
     meter
-      .createObservableGauge('tix_webhooks.failures', {
+      .createObservableGauge(METRICS.failures, {
         description: 'Events that were not handled, by their state.',
         unit: '{event}',
       })
@@ -32,7 +32,9 @@ export class FailureGauge {
       this.counting = this.begin()
     const counts = await within(this.counting, STORE_CALL_MS, () => new Map())
     for (const [state, count] of counts) {
-      safely(() => result.observe(count, { [NAMESPACE]: this.namespace, 'tix_webhooks.state': state }))
+      safely(() =>
+        result.observe(count, { [ATTRIBUTES.namespace]: this.namespace, [ATTRIBUTES.state]: state }),
+      )
     }
   }
 

@@ -8,7 +8,7 @@ import {
 } from '@opentelemetry/api'
 import type { DeliveryRecord } from '../../src/index.js'
 import type { FailureGauge } from './failure-gauge.js'
-import { ACCOUNT, REPLAYED, SCOPE, SYSTEM } from './names.js'
+import { ATTRIBUTES, METRICS, SCOPE, SYSTEM } from './names.js'
 import { safely } from './safely.js'
 
 /** In seconds; those of the messaging conventions. */
@@ -84,11 +84,11 @@ export class Meters {
     const { nameOf, accounts } = this.options
     safely(() =>
       this.current()?.deliveries.add(1, {
-        'tix_webhooks.outcome': outcome,
-        ...(code === undefined ? {} : { 'tix_webhooks.code': code }),
-        ...(kind === undefined ? {} : { 'tix_webhooks.kind': nameOf(kind) }),
-        ...(account === undefined || !accounts ? {} : { [ACCOUNT]: account }),
-        ...(replayed ? { [REPLAYED]: true } : {}),
+        [ATTRIBUTES.outcome]: outcome,
+        ...(code === undefined ? {} : { [ATTRIBUTES.code]: code }),
+        ...(kind === undefined ? {} : { [ATTRIBUTES.kind]: nameOf(kind) }),
+        ...(account === undefined || !accounts ? {} : { [ATTRIBUTES.account]: account }),
+        ...(replayed ? { [ATTRIBUTES.replayed]: true } : {}),
       }),
     )
   }
@@ -102,7 +102,7 @@ export class Meters {
     if (errorType !== undefined) attributes['error.type'] = this.boundedErrorType(errorType)
     instruments.duration.record(durationSeconds, attributes)
     if (!Number.isNaN(ageSeconds)) {
-      instruments.age.record(ageSeconds, { 'tix_webhooks.kind': name, 'tix_webhooks.outcome': outcome })
+      instruments.age.record(ageSeconds, { [ATTRIBUTES.kind]: name, [ATTRIBUTES.outcome]: outcome })
     }
   }
 
@@ -130,16 +130,16 @@ export class Meters {
 function instrumentsOf(meter: ReturnType<MeterProvider['getMeter']>): Instruments | undefined {
   if (meter === createNoopMeter()) return undefined
   return {
-    duration: meter.createHistogram('messaging.process.duration', {
+    duration: meter.createHistogram(METRICS.duration, {
       description: 'Duration of processing operation.',
       unit: 's',
       advice: { explicitBucketBoundaries: DURATION_BUCKETS },
     }),
-    deliveries: meter.createCounter('tix_webhooks.deliveries', {
+    deliveries: meter.createCounter(METRICS.deliveries, {
       description: 'Deliveries, by their end.',
       unit: '{delivery}',
     }),
-    age: meter.createHistogram('tix_webhooks.delivery.age', {
+    age: meter.createHistogram(METRICS.age, {
       description: 'Time from the making of an event to the end of its run.',
       unit: 's',
       advice: { explicitBucketBoundaries: AGE_BUCKETS },

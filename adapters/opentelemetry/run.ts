@@ -21,7 +21,7 @@ import {
 } from '../../src/index.js'
 import { settled } from '../../src/internal.js'
 import type { Meters } from './meters.js'
-import { ACCOUNT, REPLAYED, SCOPE, SYSTEM } from './names.js'
+import { ATTRIBUTES, SCOPE, SYSTEM, spanName } from './names.js'
 import { safely } from './safely.js'
 
 /** The longest kind in the name of a span: one that `onUnhandled` gets may be as long as a body. */
@@ -150,7 +150,7 @@ class Run {
     clearTimeout(this.givingUp)
     const { span, event, telemetry, startedAtMs } = this
     safely(() => {
-      span?.setAttribute('tix_webhooks.outcome', outcome)
+      span?.setAttribute(ATTRIBUTES.outcome, outcome)
       if (span === undefined || errorType === undefined) return
       span.setAttribute('error.type', errorType)
       span.setStatus({ code: SpanStatusCode.ERROR })
@@ -178,7 +178,7 @@ function tracerOf(given: TracerProvider | undefined): Tracer | undefined {
 function startSpan(tracer: Tracer, event: AnyEvent, ctx: HandlerContext, parent: Context): Span {
   const kind = event.type.slice(0, MAX_KIND_CHARS)
   const options = { kind: SpanKind.CONSUMER, attributes: attributesOf(kind, ctx) }
-  return tracer.startSpan(`process ${kind}`, options, parent)
+  return tracer.startSpan(spanName(kind), options, parent)
 }
 
 function attributesOf(kind: string, { key, attempt, account, replayed }: HandlerContext): Attributes {
@@ -188,9 +188,9 @@ function attributesOf(kind: string, { key, attempt, account, replayed }: Handler
     'messaging.destination.name': kind,
   }
   if (key !== null) attributes['messaging.message.id'] = key
-  if (attempt !== undefined) attributes['tix_webhooks.attempt'] = attempt
-  if (account !== undefined) attributes[ACCOUNT] = (account as Account).id
-  if (replayed) attributes[REPLAYED] = true
+  if (attempt !== undefined) attributes[ATTRIBUTES.attempt] = attempt
+  if (account !== undefined) attributes[ATTRIBUTES.account] = (account as Account).id
+  if (replayed) attributes[ATTRIBUTES.replayed] = true
   return attributes
 }
 
