@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../engine/record/limits.js'
-import { receiver, run, sandbox } from '../../support/cli.js'
+import { receiver, sandbox } from '../../support/cli.js'
 import { lower } from '../../support/lowered.js'
 
 async function withDeliveries() {
@@ -35,15 +35,6 @@ describe('deliveries', () => {
     )
   })
 
-  test('are filtered, and limited', async () => {
-    const { json } = await withDeliveries()
-    const counts: number[] = []
-    for (const filter of ['--type event.*', '--status delivered', '--limit 2', '--endpoint we_other']) {
-      counts.push((await json('deliveries', ...filter.split(' '))).length)
-    }
-    expect(counts).toEqual([1, 1, 2, 0])
-  })
-
   test('are shown whole, without control characters of their answers', async () => {
     const { run, json } = await withDeliveries()
     const [{ id = '', body = '' } = {}] = (await json('deliveries')) as { id: string; body: string }[]
@@ -62,19 +53,6 @@ describe('deliveries', () => {
     expect((await run(`deliveries show ${spoilt}`)).stdout).toContain(
       `\n    > ${attempts?.[0]?.request.body}\n`,
     )
-  })
-
-  test('say so where there are none', async () => {
-    const { run } = await sandbox()
-    expect(await run('deliveries')).toMatchObject({
-      code: 0,
-      stdout: '',
-      stderr: 'There are no deliveries yet. To make one: tix-webhooks trigger order.created\n',
-    })
-    expect((await run('deliveries --status failed')).stderr).toBe(
-      'No delivery matches. To list all: tix-webhooks deliveries\n',
-    )
-    expect(await run('deliveries --quiet')).toMatchObject({ code: 0, stdout: '', stderr: '' })
   })
 
   test('fail a CI job where one failed, but not for what a scenario sent', async () => {
@@ -148,17 +126,6 @@ async function withFailures() {
 }
 
 describe('resend', () => {
-  test('sends the deliveries that are named, with the same bytes', async () => {
-    const { ids, json, arrivals, answers } = await withFailures()
-    const before = await json('deliveries', 'show', ids[1] ?? '')
-    answers.push(204, 204)
-    const resent = await json('resend', ...ids)
-    expect(resent).toMatchObject(
-      ids.map((delivery) => ({ delivery, attempt: { trigger: 'manual', response: { status: 204 } } })),
-    )
-    expect(arrivals.map(({ body }) => String(body))).toContain(before[0]?.body)
-  })
-
   test('sends all that failed, and fails where one fails again', async () => {
     const { run, answers } = await withFailures()
     answers.push(500, 204)
@@ -220,12 +187,6 @@ test('fill fills the sandbox from a file, and from the standard input', async ()
   })
   const { records } = await run('fill - --json', { stdin: '{"venues":[{"name":"The Barn"}]}' })
   expect(records()).toEqual([{ venues: 1, events: 0, orders: 0 }])
-})
-
-test('endpoints list has the help of endpoints', async () => {
-  for (const argv of ['endpoints list --help', 'help endpoints list']) {
-    expect((await run(argv)).stdout).toContain('Usage: tix-webhooks endpoints ')
-  }
 })
 
 test('endpoints are added, listed without their secret, disabled, enabled, moved, rotated and removed', async () => {
@@ -318,15 +279,6 @@ test('orders are listed, the newest first, with tickets and whether they were re
   expect(await ids('--paid')).toEqual([paid.id])
   expect(await ids(`--event ${paid.event_id}`)).toEqual([paid.id])
   expect((await run('orders --limit 1')).stderr).toBe('1 more match: list more with --limit.\n')
-})
-
-test('clock shows the time, to people and to programs', async () => {
-  const { run, json } = await sandbox('--start-at 2031-05-01T12:00:00Z --freeze')
-  const now = '2031-05-01T12:00:00.000Z'
-  expect(await json('clock')).toEqual([
-    { now, frozen: true, next_at: null, next_what: null, real_now: expect.any(String) },
-  ])
-  expect((await run('clock')).stdout).toBe(`${now}, frozen, nothing is due\n`)
 })
 
 test('advance says what was delivered, is retried, and was given up after how many attempts', async () => {

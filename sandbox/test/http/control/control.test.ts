@@ -202,9 +202,6 @@ test('[S86] [S87] [N107] [N119] an endpoint is created with a secret, changed, r
 })
 
 describe('a trigger', () => {
-  const typesOf = (sandbox: ReturnType<typeof controlFixture>) =>
-    sandbox.sent.map(({ body }) => JSON.parse(Buffer.from(body).toString()).type)
-
   test('makes what the kind is about, and returns what was sent', async () => {
     const sandbox = controlFixture()
     const answer = await sandbox.trigger({ set: { 'data.order.total_cents': 0 } })
@@ -219,21 +216,6 @@ describe('a trigger', () => {
     const [delivery] = await sandbox.list()
     expect(JSON.parse(delivery?.body ?? '')).toMatchObject({ data: { order: { total_cents: 0 } } })
     expect(sandbox.service.accounts.test.counts()).toMatchObject({ events: 1, orders: 1 })
-  })
-
-  test('sends what led to it too, repeats it, and sends data as it is', async () => {
-    const sandbox = controlFixture()
-    await sandbox.trigger({ kind: 'event.cancelled', chain: true, repeat: 2 })
-    await sandbox.trigger({ kind: 'order.refunded', data: { order: { id: 'ord_1' } } })
-    const twice = ['event.cancelled', 'event.cancelled', 'event.published', 'event.published']
-    expect(typesOf(sandbox).sort()).toEqual([...twice, 'order.refunded'])
-  })
-
-  test('does not wait for an endpoint that is disabled', async () => {
-    const sandbox = controlFixture()
-    sandbox.service.engine.updateEndpoint(sandbox.endpoint.id, { enabled: false })
-    expect((await sandbox.trigger()).json()).toMatchObject({ attempts: [] })
-    expect(await sandbox.list()).toMatchObject([{ status: 'skipped' }])
   })
 
   test('that waits is answered when the first attempts are, or its client disconnects', async () => {

@@ -98,26 +98,6 @@ describe('a sandbox with a state file', () => {
     expect(statSync(stateFile).mode & 0o777).toBe(0o600)
   })
 
-  test('[N140] never repeats an id without a seed, even if a killed process saved an older state', async () => {
-    const sent = async () => {
-      const sandbox = open()
-      const text = readFileSync(stateFile, 'utf8')
-      await sandbox.trigger('order.created', { repeat: 3 })
-      const { id: endpoint } = sandbox.endpoints.create({ url: 'http://localhost/more' })
-      const list = sandbox.deliveries.list()
-      await sandbox.close()
-      writeFileSync(stateFile, text)
-      return [
-        endpoint,
-        ...list.flatMap(({ id, message, attempts }) => [id, message.id, ...attempts.map(({ id }) => id)]),
-        ...list.map(({ message }) => JSON.parse(message.body).data.order.id),
-      ]
-    }
-    const ids = [...(await sent()), ...(await sent()), ...(await sent())]
-    expect(ids).toHaveLength(39)
-    expect(new Set(ids).size).toBe(39)
-  })
-
   test('writes nothing after it is closed, even for a late answer', async () => {
     const answer = barrier<Response>()
     const sandbox = open({ deliver: () => answer.opened })

@@ -4,8 +4,9 @@ import { snippetsOf } from '../../../../../test/support/compile.js'
 import { SECRET } from '../../../../../test/support/deliveries.js'
 import { freePort } from '../../../../../test/support/free-port.js'
 import { inMemory, legacyReceiver } from '../../../../../test/support/legacy-receiver.js'
-import { byHand, LAST_TIME_WINS } from '../../../support/checked-receivers.js'
+import { HONEST, type Steps } from '../../../../../test/support/own-receiver.js'
 import { listening, receiver, run, type Surroundings } from '../../../support/cli.js'
+import { byHand } from '../../../support/receiver-by-hand.js'
 
 const SILENT = { onUnhandled: () => {}, onError: () => {} }
 const good = () =>
@@ -43,6 +44,16 @@ test('the faults of a receiver are those in the documentation, with their conseq
   const lines = stdout.split('\n').filter((line) => /^FAIL|probes passed$/.test(line))
   expect(snippetsOf('docs/moving.md', 'text')).toEqual([`${lines.join('\n')}\n`])
 })
+
+/** Takes the last `t` of several, as a receiver does that makes a map of the header. */
+const LAST_TIME_WINS: Partial<Steps> = {
+  readHeader: (header = '') => {
+    const items = header.split(',')
+    const isTime = (item: string): boolean => item.startsWith('t=')
+    const others = items.filter((item) => !isTime(item))
+    return HONEST.readHeader([...items.filter(isTime).slice(-1), ...others].join(','))
+  },
+}
 
 test.each([
   [

@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
@@ -91,17 +91,6 @@ describe('the sandbox', () => {
 
   const fileIn = (folder: string): unknown => JSON.parse(readFileSync(join(folder, FILE), 'utf8'))
 
-  test('is found by commands of the folders below, while it runs', async () => {
-    const { session, url, folder } = await sandbox()
-    expect(fileIn(folder)).toEqual({ url })
-    const cwd = join(folder, 'packages', 'shop')
-    mkdirSync(cwd, { recursive: true })
-    const { code, records } = await run('status --json', { cwd, env: { TIX_SANDBOX_URL: '' } })
-    expect([code, records()]).toMatchObject([0, [{ url }]])
-    await session.stop()
-    expect(readdirSync(folder)).toEqual(['packages'])
-  })
-
   test('takes the place of one that runs no more, and leaves the file of another that runs', async () => {
     const cwd = emptyFolder()
     writeFileSync(join(cwd, FILE), `{"url":"http://127.0.0.1:${await freePort()}"}`)
@@ -157,17 +146,6 @@ describe('the sandbox', () => {
       statuses.push((await fetch(`${ready.api_url}/events`, { headers })).status)
     }
     expect(statuses).toEqual([200, 401, 429])
-  })
-
-  test('goes on from its state file, whose endpoints keep their secrets', async () => {
-    const folder = emptyFolder()
-    const argv = ['--state', 'state.json', '--to', 'http://127.0.0.1:9/hooks']
-    const first = await sandbox(argv, { cwd: folder })
-    await first.json('trigger', 'event.published', '--no-wait')
-    await first.session.stop()
-    const second = await sandbox(argv, { cwd: folder })
-    expect(second.ready.endpoints).toEqual(first.ready.endpoints)
-    expect(await second.json('deliveries')).toMatchObject([{ type: 'event.published' }])
   })
 
   test('says what to do where a sandbox has its port', async () => {
