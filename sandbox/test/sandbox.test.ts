@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks-sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { SECRET } from '../../test/support/deliveries.js'
 import { listen } from '../../test/support/http.js'
+import { emptyFolder } from './support/cli.js'
 import { barrier } from './support/engine-fixture.js'
 
 const REFUSAL = 'The sandbox is closed: create another one.'
@@ -18,16 +18,9 @@ const post = (sandbox: Sandbox, body: object): Promise<Response> =>
     body: JSON.stringify({ kind: 'order.created', ...body }),
   })
 
-/** A folder that is removed after the test. */
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sandbox-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
 describe('a sandbox that is closed', () => {
   test('has saved its state in the folder of its start, even if the process has changed it', async () => {
-    const [folder, before] = [newFolder(), process.cwd()]
+    const [folder, before] = [emptyFolder(), process.cwd()]
     const warnings: string[] = []
     process.chdir(folder)
     const sandbox = createSandbox({ stateFile: 'state.json', onWarning: (message) => warnings.push(message) })

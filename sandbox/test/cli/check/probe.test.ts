@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { memoryFailures } from 'tix-webhooks'
+import { memoryFailures, parseEvent } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
 import type { ScenarioName } from 'tix-webhooks/testing'
 import { expect, onTestFinished, test } from 'vitest'
@@ -11,7 +11,9 @@ import { HONEST, type OwnEvent, type Steps } from '../../../../test/support/own-
 import type { Consequence } from '../../../cli/check/consequence.js'
 import { PROBE_NAMES, type ProbeName } from '../../../cli/check/plan.js'
 import { type ProbeOptions, type ProbeResult, probe } from '../../../cli/check/probe.js'
+import { madeUpEventToCut } from '../../../cli/send/made-up-events.js'
 import { httpSender } from '../../../engine/network/http-sender.js'
+import { piecesOf } from '../../../engine/network/transport.js'
 import { byHand, type Reading, readWhole } from '../../support/receiver-by-hand.js'
 
 const send = httpSender()
@@ -380,3 +382,19 @@ test('each delivery of a probe has an order of its own, except in probes about o
     expect([name, ids.length, new Set(ids).size]).toEqual([name, deliveries, orders])
   }
 })
+
+const KINDS = ['order.created', 'event.published', 'event.cancelled', 'event.rescheduled'] as const
+
+test.each(KINDS)(
+  'an event of %s is cut within a character, so that its pieces are no valid text',
+  async (kind) => {
+    for (let count = 0; count < 200; count++) {
+      const body = madeUpEventToCut(kind)
+      const text = piecesOf(Buffer.from(body))
+        .map((piece) => Buffer.from(piece).toString())
+        .join('')
+      expect(text).not.toBe(body)
+      expect(await parseEvent(body)).toMatchObject({ type: kind })
+    }
+  },
+)

@@ -253,7 +253,7 @@ test('faults are added, listed with what is left of them, and removed', async ()
   })
 })
 
-test('orders are listed, the newest first, with tickets and whether they were refunded, and filtered', async () => {
+test('orders are listed, the newest first, with tickets and whether they were refunded', async () => {
   interface Order {
     id: string
     event_id: string
@@ -274,10 +274,7 @@ test('orders are listed, the newest first, with tickets and whether they were re
       '',
     ].join('\n'),
   )
-  const ids = async (argv: string) => (await run(`orders --json ${argv}`)).records().map(({ id }) => id)
-  expect(await ids('--refunded')).toEqual([refunded.id])
-  expect(await ids('--paid')).toEqual([paid.id])
-  expect(await ids(`--event ${paid.event_id}`)).toEqual([paid.id])
+  expect(await json('orders', '--refunded')).toMatchObject([{ id: refunded.id }])
   expect((await run('orders --limit 1')).stderr).toBe('1 more match: list more with --limit.\n')
 })
 

@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process'
 import fs, {
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -12,13 +11,13 @@ import fs, {
   writeFileSync,
 } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks-sandbox'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SECRET } from '../../../../test/support/deliveries.js'
 import { listen } from '../../../../test/support/http.js'
 import { replaceOwnFile } from '../../../lib/own-file.js'
+import { emptyFolder } from '../../support/cli.js'
 import { barrier } from '../../support/engine-fixture.js'
 
 let folder: string
@@ -26,11 +25,10 @@ let stateFile: string
 let warnings: string[]
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sandbox-state-'))
+  folder = emptyFolder()
   stateFile = join(folder, 'state.json')
   warnings = []
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const EVENT = {
   title: 'Harbour Jazz',
