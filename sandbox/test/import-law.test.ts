@@ -108,7 +108,7 @@ function usesOfProcess(nodes: Iterable<ts.Node>): string[] {
     .map(({ text }) => text)
 }
 
-test('only bin.ts of the command line knows the process', () => {
+test('only bin.ts of the command line knows the process', { tags: ['slow'] }, () => {
   const others = filesIn('sandbox/cli').filter((file) => file !== 'sandbox/cli/bin.ts')
   expect(others.filter((file) => usesOfProcess(nodesOf(file)).length > 0)).toEqual([])
   expect(refused(others, (_, { target }) => target !== 'node:process')).toEqual([])

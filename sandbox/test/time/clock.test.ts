@@ -35,14 +35,6 @@ function runningClock(): void {
 }
 
 describe('the time', () => {
-  test('[N127] [N123] begins at the given time, and stands still while it is frozen', async () => {
-    vi.useFakeTimers()
-    vi.advanceTimersByTime(60_000)
-    expect(await clock.advanceBy(5000)).toEqual({ fromMs: START_MS, toMs: START_MS + 5000, timers: 0 })
-    expect(clock.now()).toBe(START_MS + 5000)
-    expect(clock.isFrozen).toBe(true)
-  })
-
   test('[N123] runs with the real time unless it is frozen, and never jumps', async () => {
     runningClock()
     vi.advanceTimersByTime(100)

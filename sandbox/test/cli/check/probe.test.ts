@@ -215,17 +215,6 @@ const ROWS: readonly Row[] = [
     listener: () => () => {},
   },
   {
-    does: 'crashes on an order without tickets',
-    fails: { 'retried-failure': 'It did not answer an order that lacks something (ECONNRESET)' },
-    options: { only: ['valid', 'retried-failure'] },
-    tried: 2,
-    listener: () =>
-      byHand(
-        {},
-        crashingOn((body) => isJson(body) && ticketsOf(JSON.parse(String(body))) === undefined),
-      ),
-  },
-  {
     does: 'crashes on bytes that are no JSON',
     fails: {
       'tampered-byte': 'closed the connection without a complete answer: did your receiver crash or restart?',

@@ -77,7 +77,6 @@ describe('a snapshot is refused, and nothing changes, if it has', () => {
   type Json = Record<string, unknown>
   type Saved = Json & { deliveries: Json[]; settled: string[] }
   const its = ({ deliveries }: Saved, status: string) => deliveries.find((one) => one.status === status) ?? {}
-  const random = { ids: [1, 2, 3, 4], attempts: [1, 2, 3, 4], endpoints: [1, 2, 3, 4] }
   const settled = 'settled does not list exactly the deliveries that have ended'
 
   test.each<[string, (saved: Saved) => unknown, string]>([
@@ -102,11 +101,6 @@ describe('a snapshot is refused, and nothing changes, if it has', () => {
       'a waiting delivery twice',
       (it) => it.deliveries.push({ ...its(it, 'retrying') }),
       'a delivery is there twice',
-    ],
-    [
-      'a generator of zeros',
-      (it) => Object.assign(it, { random: { ...random, ids: [0, 0, 0, 0] } }),
-      'zeros alone are no state of a generator',
     ],
   ])('%s', async (_, change, message) => {
     const { engine } = await someOfEverything()

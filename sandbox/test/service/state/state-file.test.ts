@@ -16,7 +16,6 @@ import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks-s
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SECRET } from '../../../../test/support/deliveries.js'
 import { listen } from '../../../../test/support/http.js'
-import { replaceOwnFile } from '../../../lib/own-file.js'
 import { emptyFolder } from '../../support/cli.js'
 import { barrier } from '../../support/engine-fixture.js'
 
@@ -240,12 +239,6 @@ describe('a state file that cannot be written', () => {
     expect(warnings).toHaveLength(2)
     expect(written()).toBe(2)
   })
-})
-
-test('the error of a file that cannot be written names the file, and not the temporary one', () => {
-  const path = join(folder, 'missing', 'state.json')
-  const error = new Error(`ENOENT: no such file or directory, open '${path}'`)
-  expect(() => replaceOwnFile(path, '{}')).toThrow(error)
 })
 
 test('a start removes the half-written file of a killed process, and no other', async () => {

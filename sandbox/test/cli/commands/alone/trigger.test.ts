@@ -168,25 +168,6 @@ describe('trigger in a sandbox', () => {
   })
 
   test.each([
-    ['wrong-secret', 200, 1, /accepted, though it is a forgery\nFAIL {2}wrong-secret; expected/],
-    ['valid', 401, 1, /is its secret the one that ends in .+\nFAIL {2}valid; expected: each answered 2xx\n$/],
-    [
-      'not-json',
-      500,
-      0,
-      /not acknowledged, as it should be\nok {4}not-json: none answered 2xx, as it should/,
-    ],
-    ['not-json', 200, 1, /acknowledged, though it is unusable\nFAIL {2}not-json/],
-  ])('judges %s that is answered %i with %i', async (scenario, status, code, says) => {
-    const { url } = await receiver(() => status)
-    const { run: runHere } = await sandbox(`--to ${url}`)
-    const ran = await runHere(`trigger order.created --scenario ${scenario} --wait`)
-    expect(ran).toMatchObject({ code, stderr: '' })
-    expect(ran.stdout).toMatch(says)
-    expect(/is its secret the one/.test(ran.stdout)).toBe(scenario === 'valid')
-  })
-
-  test.each([
     ['', 1],
     [' --no-wait', 0],
   ])('reports that no endpoint takes the kind: with "%s", exit code %i', async (argv, expected) => {
