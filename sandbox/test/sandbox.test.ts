@@ -6,8 +6,8 @@ import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks-s
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { SECRET } from '../../test/support/deliveries.js'
 import { listen } from '../../test/support/http.js'
+import { deferred } from '../../test/support/promises.js'
 import { emptyFolder } from './support/cli.js'
-import { barrier } from './support/engine-fixture.js'
 
 const REFUSAL = 'The sandbox is closed: create another one.'
 
@@ -46,19 +46,19 @@ describe('a sandbox that is closed', () => {
   })
 
   test('answers the calls that waited', async () => {
-    const answer = barrier<Response>()
-    const called = barrier<void>()
+    const answer = deferred<Response>()
+    const called = deferred<void>()
     const deliver = () => {
-      called.open()
-      return answer.opened
+      called.resolve()
+      return answer.promise
     }
     // The second delivery waits for the first, and so never begins.
     const sandbox = createSandbox({ serial: true, deliver })
     const waiting = post(sandbox, { wait: true, repeat: 2 })
-    await called.opened
+    await called.promise
     await sandbox.close()
     expect((await waiting).status).toBe(201)
-    answer.open(new Response())
+    answer.resolve(new Response())
   })
 })
 

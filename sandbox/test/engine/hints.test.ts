@@ -53,10 +53,6 @@ test.each([
     ours(503, 'retry_later'),
     'Your handler threw RetryLater: the service retries after the time that it asked for.',
   ],
-  [
-    ours(200, 'parked'),
-    'Your receiver parked it: it is not handled, and the service does not retry it. Your log has the cause; once that is fixed, replay it: hooks.replay().',
-  ],
 ])('the hint for %s is %j', (result, hint) => {
   expect(hintFor(TRIED, resultOf(result))).toBe(hint)
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { deferred } from '../../../../test/support/promises.js'
 import { SCENARIOS } from '../../../../testing/index.js'
 import { trigger } from '../../../service/trigger/trigger.js'
-import { barrier } from '../../support/engine-fixture.js'
 import {
   answered,
   apiFixture,
@@ -220,8 +220,8 @@ describe('a trigger', () => {
 
   test('that waits is answered when the first attempts are, or its client disconnects', async () => {
     const sandbox = controlFixture()
-    const answer = barrier<ReturnType<typeof answered>>()
-    sandbox.answerWith(() => answer.opened)
+    const answer = deferred<ReturnType<typeof answered>>()
+    sandbox.answerWith(() => answer.promise)
     await sandbox.trigger({ wait: false })
     const waiting = sandbox.trigger({ kind: 'event.published' })
     const leaving = new AbortController()
@@ -240,7 +240,7 @@ describe('a trigger', () => {
     expect((await left).status).toBe(201)
     for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
     expect(isAnswered).toBe(false)
-    answer.open(answered(500))
+    answer.resolve(answered(500))
     expect((await waiting).json()).toMatchObject({ attempts: [{ response: { status: 500 } }] })
   })
 })

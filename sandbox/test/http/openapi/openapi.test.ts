@@ -48,16 +48,6 @@ test('[S93] has the endpoints of the specification, and no others', () => {
   expect(described.sort()).toEqual([...SPECIFIED].sort())
 })
 
-test('the query parameters of the lists are those of the specification', () => {
-  const namesOf = (path: string) =>
-    Object.values(describeWith().paths?.[path]?.get?.parameters ?? {}).map(({ name }) => String(name))
-  const page = ['limit', 'starting_after', 'ending_before']
-  expect(namesOf('/v2/events')).toEqual(['status', 'venue_id', 'starts_after', 'starts_before', ...page])
-  expect(namesOf('/v2/venues')).toEqual(page)
-  const limit = Object.values(describeWith().paths?.['/v2/events']?.get?.parameters ?? {})[4]
-  expect(limit?.schema).toEqual({ type: 'integer', minimum: 1, maximum: 100, default: 25 })
-})
-
 test('each error has a status that is described, with the codes that it can have', () => {
   const codes = new Set<string>()
   for (const operation of OPERATIONS) {

@@ -16,8 +16,8 @@ import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks-s
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SECRET } from '../../../../test/support/deliveries.js'
 import { listen } from '../../../../test/support/http.js'
+import { deferred } from '../../../../test/support/promises.js'
 import { emptyFolder } from '../../support/cli.js'
-import { barrier } from '../../support/engine-fixture.js'
 
 let folder: string
 let stateFile: string
@@ -96,8 +96,8 @@ describe('a sandbox with a state file', () => {
   })
 
   test('writes nothing after it is closed, even for a late answer', async () => {
-    const answer = barrier<Response>()
-    const sandbox = open({ deliver: () => answer.opened })
+    const answer = deferred<Response>()
+    const sandbox = open({ deliver: () => answer.promise })
     const attempt = new Promise<void>((resolve) => {
       sandbox.subscribe(({ what }) => what === 'attempt' && resolve())
     })
@@ -105,7 +105,7 @@ describe('a sandbox with a state file', () => {
     await new Promise(setImmediate)
     await sandbox.close()
     const text = readFileSync(stateFile, 'utf8')
-    answer.open(working())
+    answer.resolve(working())
     await Promise.all([attempt, triggered])
     await sandbox.close()
     expect(readFileSync(stateFile, 'utf8')).toBe(text)
