@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../../../../../test/support/free-port.js'
-import { emptyFolder, isEvent, receiver, run, sandbox } from '../../../support/cli.js'
-import { runUntil } from './run-until.js'
+import { begin, emptyFolder, isEvent, receiver, run, sandbox } from '../../../support/cli.js'
 
 const FILE = '.tix-webhooks-sandbox.json'
 
@@ -48,22 +47,16 @@ describe('the sandbox', () => {
 
   test('logs the same as text, with the next retry and the end of the retries', async () => {
     const { url: to } = await receiver(() => 500)
-    let url = ''
     const argv = `sandbox --port 0 --to ${to} --freeze --jitter 0 --retry 5s,90m`
-    const { code, stdout } = await runUntil(
-      argv,
-      /API +(\S+)\/v2/,
-      async (at) => {
-        url = at
-        await run(`trigger order.created --wait --sandbox ${at}`)
-        const { records } = await run(`deliveries --json --sandbox ${at}`)
-        await run(['resend', String(records()[0]?.id), '--sandbox', at])
-        await run(`advance 72h --sandbox ${at}`)
-        await fetch(`${at}/v2/events/evt_x`, { headers: { authorization: 'bearer sk_test_x' } })
-        await run(`trigger order.created --live --sandbox ${at}`)
-      },
-      { cwd: emptyFolder() },
-    )
+    const session = begin(argv, { cwd: emptyFolder(), asText: true })
+    const url = await session.printed(/API +(\S+)\/v2/)
+    await run(`trigger order.created --wait --sandbox ${url}`)
+    const { records } = await run(`deliveries --json --sandbox ${url}`)
+    await run(['resend', String(records()[0]?.id), '--sandbox', url])
+    await run(`advance 72h --sandbox ${url}`)
+    await fetch(`${url}/v2/events/evt_x`, { headers: { authorization: 'bearer sk_test_x' } })
+    await run(`trigger order.created --live --sandbox ${url}`)
+    const { code, stdout } = await session.stop()
     expect(code).toBe(0)
     const told = stdout.slice(stdout.indexOf('-->')).replaceAll(/^\d\d:\d\d:\d\d /gm, '')
     const dlv = /dlv_\w+/.exec(told)?.[0]
