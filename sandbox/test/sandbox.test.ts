@@ -124,39 +124,39 @@ test('after a reset with a seed everything repeats, to the byte', async () => {
   expect(await run()).toEqual(first)
 })
 
-describe('with no time-out and a receiver that never answers', () => {
-  /** A sandbox whose receiver answers nothing until it is mended. */
-  async function hung(way: 'in process' | 'over HTTP') {
-    const requests = { count: 0 }
-    let isHung = true
-    const receiver = await listen((_, response) => {
-      requests.count += 1
-      if (!isHung) response.writeHead(204).end()
-    })
-    onTestFinished(() => receiver.close())
-    const deliver = (): Response | Promise<Response> => {
-      requests.count += 1
-      return isHung ? new Promise(() => {}) : new Response(null, { status: 204 })
+describe.each(['in process', 'over HTTP'] as const)(
+  'with no time-out and a receiver that never answers %s',
+  (way) => {
+    /** A sandbox whose receiver answers nothing until it is mended. */
+    async function hung() {
+      const requests = { count: 0 }
+      let isHung = true
+      const receiver = await listen((_, response) => {
+        requests.count += 1
+        if (!isHung) response.writeHead(204).end()
+      })
+      onTestFinished(() => receiver.close())
+      const deliver = (): Response | Promise<Response> => {
+        requests.count += 1
+        return isHung ? new Promise(() => {}) : new Response(null, { status: 204 })
+      }
+      const sandbox = createSandbox({
+        secret: SECRET,
+        timeoutSeconds: 0,
+        ...(way === 'in process' ? { deliver } : { endpoints: [{ url: receiver.url }] }),
+      })
+      onTestFinished(() => sandbox.close())
+      const until = async (count: number) => {
+        while (requests.count < count) await new Promise((resolve) => setImmediate(resolve))
+      }
+      const mend = () => {
+        isHung = false
+      }
+      return { sandbox, requests, until, mend }
     }
-    const sandbox = createSandbox({
-      secret: SECRET,
-      timeoutSeconds: 0,
-      ...(way === 'in process' ? { deliver } : { endpoints: [{ url: receiver.url }] }),
-    })
-    onTestFinished(() => sandbox.close())
-    const until = async (count: number) => {
-      while (requests.count < count) await new Promise((resolve) => setImmediate(resolve))
-    }
-    const mend = () => {
-      isHung = false
-    }
-    return { sandbox, requests, until, mend }
-  }
 
-  test.each(['in process', 'over HTTP'] as const)(
-    '[N141] a reset ends the attempts in progress, and all that waited for them, %s',
-    async (way) => {
-      const { sandbox, until, mend } = await hung(way)
+    test('[N141] a reset ends the attempts in progress, and all that waited for them', async () => {
+      const { sandbox, until, mend } = await hung()
       const triggered = sandbox.trigger('order.created', { repeat: 6 })
       await until(4)
       const [delivery] = sandbox.deliveries.list()
@@ -175,13 +175,10 @@ describe('with no time-out and a receiver that never answers', () => {
       await sandbox.trigger('order.created')
       await sandbox.clock.advance('72h')
       expect(sandbox.deliveries.list().map(({ status }) => status)).toEqual(['delivered'])
-    },
-  )
+    })
 
-  test.each(['in process', 'over HTTP'] as const)(
-    '[N141] a reset ends a scenario that is not fully sent, %s',
-    async (way) => {
-      const { sandbox, requests, until } = await hung(way)
+    test('[N141] a reset ends a scenario that is not fully sent', async () => {
+      const { sandbox, requests, until } = await hung()
       const triggered = sandbox.trigger('order.created', { scenario: 'duplicate', repeat: 3 })
       await until(1)
       sandbox.reset()
@@ -189,13 +186,10 @@ describe('with no time-out and a receiver that never answers', () => {
       await sandbox.clock.advance('1h')
       expect(requests.count).toBe(1)
       expect(sandbox.deliveries.list()).toEqual([])
-    },
-  )
+    })
 
-  test.each(['in process', 'over HTTP'] as const)(
-    'closing the sandbox aborts the attempts in progress, and starts no more, %s',
-    async (way) => {
-      const { sandbox, requests, until } = await hung(way)
+    test('closing the sandbox aborts the attempts in progress, and starts no more', async () => {
+      const { sandbox, requests, until } = await hung()
       const triggered = sandbox.trigger('order.created', { repeat: 6 })
       await until(4)
       await sandbox.close()
@@ -203,9 +197,9 @@ describe('with no time-out and a receiver that never answers', () => {
       const errors = () => sandbox.deliveries.list().map(({ attempts: [attempt] }) => attempt?.error?.code)
       await expect.poll(() => errors().sort()).toEqual([...Array(4).fill('broken_off'), undefined, undefined])
       expect(requests.count).toBe(4)
-    },
-  )
-})
+    })
+  },
+)
 
 const tenant = new AsyncLocalStorage<string>()
 
