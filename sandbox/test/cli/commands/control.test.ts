@@ -21,7 +21,7 @@ async function withDeliveries() {
 
 describe('deliveries', () => {
   test('are listed, the newest first', async () => {
-    const { run, to } = await withDeliveries()
+    const { run, json, to } = await withDeliveries()
     const { stdout } = await run('deliveries')
     const shown = stdout.replaceAll(/dlv_\w+/g, 'dlv_').replaceAll(/\d{4}-\S+Z/g, 'AT')
     expect(shown.replaceAll(/ {2,}/g, '  ')).toBe(
@@ -33,6 +33,8 @@ describe('deliveries', () => {
         '',
       ].join('\n'),
     )
+    expect(await json('deliveries', '--limit', '2')).toHaveLength(2)
+    expect(await json('deliveries', '--endpoint', 'we_other')).toEqual([])
   })
 
   test('are shown whole, without control characters of their answers', async () => {
@@ -275,6 +277,7 @@ test('orders are listed, the newest first, with tickets and whether they were re
     ].join('\n'),
   )
   expect(await json('orders', '--refunded')).toMatchObject([{ id: refunded.id }])
+  expect(await json('orders', '--event', paid.event_id)).toMatchObject([{ id: paid.id }])
   expect((await run('orders --limit 1')).stderr).toBe('1 more match: list more with --limit.\n')
 })
 

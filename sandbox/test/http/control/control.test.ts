@@ -202,22 +202,6 @@ test('[S86] [S87] [N107] [N119] an endpoint is created with a secret, changed, r
 })
 
 describe('a trigger', () => {
-  test('makes what the kind is about, and returns what was sent', async () => {
-    const sandbox = controlFixture()
-    const answer = await sandbox.trigger({ set: { 'data.order.total_cents': 0 } })
-    expect([answer.status, answer.json()]).toEqual([
-      201,
-      {
-        messages: [expect.stringMatching(/^msg_/)],
-        deliveries: [expect.stringMatching(/^dlv_/)],
-        attempts: [expect.objectContaining({ number: 1, trigger: 'auto' })],
-      },
-    ])
-    const [delivery] = await sandbox.list()
-    expect(JSON.parse(delivery?.body ?? '')).toMatchObject({ data: { order: { total_cents: 0 } } })
-    expect(sandbox.service.accounts.test.counts()).toMatchObject({ events: 1, orders: 1 })
-  })
-
   test('that waits is answered when the first attempts are, or its client disconnects', async () => {
     const sandbox = controlFixture()
     const answer = deferred<ReturnType<typeof answered>>()
