@@ -139,22 +139,17 @@ const urls = (count: number) =>
 function counting(options: Pick<EngineFixtureOptions, 'endpoints' | 'serial' | 'schedule'>) {
   const waiting: { received: Received; resolve: (status: number) => void }[] = []
   const most = new Map<string, number>()
-  let under = 0
   const note = (name: string, count: number) => most.set(name, Math.max(most.get(name) ?? 0, count))
   const fixture = engineFixture({
     ...options,
     async answer(received): Promise<number> {
       const hold = deferred<number>()
-      waiting.push({ received, resolve: hold.resolve })
-      under += 1
-      note('all', under)
-      note(received.url, waiting.filter((one) => one.received.url === received.url).length)
+      const one = { received, resolve: hold.resolve }
+      waiting.push(one)
+      note('all', waiting.length)
+      note(received.url, waiting.filter((other) => other.received.url === received.url).length)
       const status = await hold.promise
-      under -= 1
-      waiting.splice(
-        waiting.findIndex((one) => one.received === received),
-        1,
-      )
+      waiting.splice(waiting.indexOf(one), 1)
       return status
     },
   })
