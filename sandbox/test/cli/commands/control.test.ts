@@ -1,6 +1,3 @@
-/** @module-tag slow */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../engine/record/limits.js'
 import { receiver, sandbox } from '../../support/cli.js'
@@ -178,17 +175,6 @@ test('status prints the URL, the clock, the counts, the scenarios and the assump
   expect(await json('status')).toMatchObject([{ url, counts: { test: { orders: 2 } } }])
   const openapi = JSON.parse((await run('openapi')).stdout)
   expect(openapi).toMatchObject({ openapi: '3.1.0', servers: [{ url }] })
-})
-
-test('fill fills the sandbox from a file, and from the standard input', async () => {
-  const { run, folder } = await sandbox()
-  writeFileSync(join(folder, 'fixtures.json'), '{"venues":[{"name":"The Hall"}]}')
-  expect(await run('fill fixtures.json')).toMatchObject({
-    code: 0,
-    stdout: 'Created 1 venue, 0 events, 0 orders.\n',
-  })
-  const { records } = await run('fill - --json', { stdin: '{"venues":[{"name":"The Barn"}]}' })
-  expect(records()).toEqual([{ venues: 1, events: 0, orders: 0 }])
 })
 
 test('endpoints are added, listed without their secret, disabled, enabled, moved, rotated and removed', async () => {
