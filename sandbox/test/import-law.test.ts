@@ -94,3 +94,22 @@ describe('the sandbox', () => {
     expect(found).toEqual([])
   })
 })
+
+/** The global names of the process. */
+const OF_THE_PROCESS = ['process', 'console']
+
+function usesOfProcess(nodes: Iterable<ts.Node>): string[] {
+  return [...nodes]
+    .filter(ts.isIdentifier)
+    .filter(({ text, parent }) => {
+      const isMember = ts.isPropertyAccessExpression(parent) && parent.name.text === text
+      return OF_THE_PROCESS.includes(text) && !isMember
+    })
+    .map(({ text }) => text)
+}
+
+test('only bin.ts of the command line knows the process', { tags: ['slow'] }, () => {
+  const others = filesIn('sandbox/cli').filter((file) => file !== 'sandbox/cli/bin.ts')
+  expect(others.filter((file) => usesOfProcess(nodesOf(file)).length > 0)).toEqual([])
+  expect(refused(others, (_, { target }) => target !== 'node:process')).toEqual([])
+})

@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks-sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { SECRET } from '../../test/support/deliveries.js'
 import { listen } from '../../test/support/http.js'
-import { barrier } from './support/engine-fixture.js'
+import { deferred } from '../../test/support/promises.js'
+import { emptyFolder } from './support/cli.js'
 
 const REFUSAL = 'The sandbox is closed: create another one.'
 
@@ -18,16 +18,9 @@ const post = (sandbox: Sandbox, body: object): Promise<Response> =>
     body: JSON.stringify({ kind: 'order.created', ...body }),
   })
 
-/** A folder that is removed after the test. */
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sandbox-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
 describe('a sandbox that is closed', () => {
   test('has saved its state in the folder of its start, even if the process has changed it', async () => {
-    const [folder, before] = [newFolder(), process.cwd()]
+    const [folder, before] = [emptyFolder(), process.cwd()]
     const warnings: string[] = []
     process.chdir(folder)
     const sandbox = createSandbox({ stateFile: 'state.json', onWarning: (message) => warnings.push(message) })
@@ -53,19 +46,19 @@ describe('a sandbox that is closed', () => {
   })
 
   test('answers the calls that waited', async () => {
-    const answer = barrier<Response>()
-    const called = barrier<void>()
+    const answer = deferred<Response>()
+    const called = deferred<void>()
     const deliver = () => {
-      called.open()
-      return answer.opened
+      called.resolve()
+      return answer.promise
     }
     // The second delivery waits for the first, and so never begins.
     const sandbox = createSandbox({ serial: true, deliver })
     const waiting = post(sandbox, { wait: true, repeat: 2 })
-    await called.opened
+    await called.promise
     await sandbox.close()
     expect((await waiting).status).toBe(201)
-    answer.open(new Response())
+    answer.resolve(new Response())
   })
 })
 
@@ -131,39 +124,39 @@ test('after a reset with a seed everything repeats, to the byte', async () => {
   expect(await run()).toEqual(first)
 })
 
-describe('with no time-out and a receiver that never answers', () => {
-  /** A sandbox whose receiver answers nothing until it is mended. */
-  async function hung(way: 'in process' | 'over HTTP') {
-    const requests = { count: 0 }
-    let isHung = true
-    const receiver = await listen((_, response) => {
-      requests.count += 1
-      if (!isHung) response.writeHead(204).end()
-    })
-    onTestFinished(() => receiver.close())
-    const deliver = (): Response | Promise<Response> => {
-      requests.count += 1
-      return isHung ? new Promise(() => {}) : new Response(null, { status: 204 })
+describe.each(['in process', 'over HTTP'] as const)(
+  'with no time-out and a receiver that never answers %s',
+  (way) => {
+    /** A sandbox whose receiver answers nothing until it is mended. */
+    async function hung() {
+      const requests = { count: 0 }
+      let isHung = true
+      const receiver = await listen((_, response) => {
+        requests.count += 1
+        if (!isHung) response.writeHead(204).end()
+      })
+      onTestFinished(() => receiver.close())
+      const deliver = (): Response | Promise<Response> => {
+        requests.count += 1
+        return isHung ? new Promise(() => {}) : new Response(null, { status: 204 })
+      }
+      const sandbox = createSandbox({
+        secret: SECRET,
+        timeoutSeconds: 0,
+        ...(way === 'in process' ? { deliver } : { endpoints: [{ url: receiver.url }] }),
+      })
+      onTestFinished(() => sandbox.close())
+      const until = async (count: number) => {
+        while (requests.count < count) await new Promise((resolve) => setImmediate(resolve))
+      }
+      const mend = () => {
+        isHung = false
+      }
+      return { sandbox, requests, until, mend }
     }
-    const sandbox = createSandbox({
-      secret: SECRET,
-      timeoutSeconds: 0,
-      ...(way === 'in process' ? { deliver } : { endpoints: [{ url: receiver.url }] }),
-    })
-    onTestFinished(() => sandbox.close())
-    const until = async (count: number) => {
-      while (requests.count < count) await new Promise((resolve) => setImmediate(resolve))
-    }
-    const mend = () => {
-      isHung = false
-    }
-    return { sandbox, requests, until, mend }
-  }
 
-  test.each(['in process', 'over HTTP'] as const)(
-    '[N141] a reset ends the attempts in progress, and all that waited for them, %s',
-    async (way) => {
-      const { sandbox, until, mend } = await hung(way)
+    test('[N141] a reset ends the attempts in progress, and all that waited for them', async () => {
+      const { sandbox, until, mend } = await hung()
       const triggered = sandbox.trigger('order.created', { repeat: 6 })
       await until(4)
       const [delivery] = sandbox.deliveries.list()
@@ -182,13 +175,10 @@ describe('with no time-out and a receiver that never answers', () => {
       await sandbox.trigger('order.created')
       await sandbox.clock.advance('72h')
       expect(sandbox.deliveries.list().map(({ status }) => status)).toEqual(['delivered'])
-    },
-  )
+    })
 
-  test.each(['in process', 'over HTTP'] as const)(
-    '[N141] a reset ends a scenario that is not fully sent, %s',
-    async (way) => {
-      const { sandbox, requests, until } = await hung(way)
+    test('[N141] a reset ends a scenario that is not fully sent', async () => {
+      const { sandbox, requests, until } = await hung()
       const triggered = sandbox.trigger('order.created', { scenario: 'duplicate', repeat: 3 })
       await until(1)
       sandbox.reset()
@@ -196,13 +186,10 @@ describe('with no time-out and a receiver that never answers', () => {
       await sandbox.clock.advance('1h')
       expect(requests.count).toBe(1)
       expect(sandbox.deliveries.list()).toEqual([])
-    },
-  )
+    })
 
-  test.each(['in process', 'over HTTP'] as const)(
-    'closing the sandbox aborts the attempts in progress, and starts no more, %s',
-    async (way) => {
-      const { sandbox, requests, until } = await hung(way)
+    test('closing the sandbox aborts the attempts in progress, and starts no more', async () => {
+      const { sandbox, requests, until } = await hung()
       const triggered = sandbox.trigger('order.created', { repeat: 6 })
       await until(4)
       await sandbox.close()
@@ -210,9 +197,9 @@ describe('with no time-out and a receiver that never answers', () => {
       const errors = () => sandbox.deliveries.list().map(({ attempts: [attempt] }) => attempt?.error?.code)
       await expect.poll(() => errors().sort()).toEqual([...Array(4).fill('broken_off'), undefined, undefined])
       expect(requests.count).toBe(4)
-    },
-  )
-})
+    })
+  },
+)
 
 const tenant = new AsyncLocalStorage<string>()
 

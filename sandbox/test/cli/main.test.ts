@@ -83,10 +83,4 @@ describe('a command line', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr.startsWith(message)).toBe(true)
   })
-
-  test('that is aborted does not end with 0', async () => {
-    const stopped = new AbortController()
-    stopped.abort()
-    expect(await run('status', { signal: stopped.signal })).toMatchObject({ code: 130, stdout: '' })
-  })
 })

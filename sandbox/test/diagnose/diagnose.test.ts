@@ -297,15 +297,3 @@ test('the diagnosis names each of one or two differences', async () => {
     { numRuns: runs(25) },
   )
 })
-
-test('what was signed as the options say is never explained away', async () => {
-  await fc.assert(
-    fc.asyncProperty(secrets, bodies, async (secret, body) => {
-      const v1 = createHmac('sha256', secret).update(dotted(body)).digest('hex')
-      expect(await diagnose({ secret, header: `t=${T},v1=${v1}`, body, now: () => NOW })).toMatchObject({
-        valid: true,
-      })
-    }),
-    { numRuns: runs(10) },
-  )
-})

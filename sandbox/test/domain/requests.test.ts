@@ -3,7 +3,15 @@ import type { RefusalCode } from '../../domain/refusal.js'
 import { LIMITS } from '../../domain/requests/limits.js'
 import { orderResult, venueObject } from '../../domain/resources.js'
 import { lower } from '../support/lowered.js'
-import { apiRefusalOf, PUBLIC_URL, START, thrownRefusal, ticketing, tierId } from '../support/ticketing.js'
+import {
+  apiRefusalOf,
+  PUBLIC_URL,
+  START,
+  type Ticketing,
+  thrownRefusal,
+  ticketing,
+  tierId,
+} from '../support/ticketing.js'
 
 test('[S36] [S59] [S35] [N41] a venue that is sent with an event is created, and listed', () => {
   const { account, create } = ticketing()
@@ -62,36 +70,33 @@ test('[N27] a lenient account accepts unknown fields in every body and query, an
 
 const WITH_VENUE = { venue_id: undefined, venue: { name: 'Barn' } }
 
-test('[N56] the sandbox is full at its bound of venues, also for an event with a venue', () => {
-  expect(LIMITS).toMatchObject({ events: 100_000, orders: 1_000_000, venues: 10_000 })
-  lower(LIMITS, { venues: 4 })
-  const { account, create } = ticketing()
-  account.createVenue({ name: 'Barn' })
-  const { code, message } = thrownRefusal(() => account.createVenue({ name: 'Barn' }))
+test.each<['venues' | 'events' | 'orders', bound: number, add: (service: Ticketing) => unknown]>([
+  ['venues', 4, ({ account }) => account.createVenue({ name: 'Barn' })],
+  ['events', 2, ({ create }) => create()],
+  ['orders', 2, ({ order, publish }) => order(publish(), 1)],
+])('[N56] the sandbox is full at its bound of %s', (what, bound, add) => {
+  lower(LIMITS, { [what]: bound })
+  const service = ticketing()
+  const { account } = service
+  while (account.counts()[what] < bound) add(service)
+  const { code, message } = thrownRefusal(() => add(service))
   expect([code, message]).toEqual([
     'sandbox_full',
-    'The sandbox keeps 4 venues of an account, and there are as many: reset it, or begin another one.',
+    `The sandbox keeps ${bound} ${what} of an account, and there are as many: reset it, or begin another one.`,
   ])
-  expect(thrownRefusal(() => create(WITH_VENUE)).code).toBe('sandbox_full')
-  expect(account.counts()).toEqual({ events: 0, venues: 4, orders: 0 })
-  expect(create().status).toBe('draft')
+  expect(account.counts()[what]).toBe(bound)
 })
 
-test('[N56] the sandbox is full at its bound of events, and the venue of a refused event is not kept', () => {
-  lower(LIMITS, { events: 2 })
+test('[N56] an event with a venue needs room for both, and the venue of a refused event is not kept', () => {
+  expect(LIMITS).toMatchObject({ events: 100_000, orders: 1_000_000, venues: 10_000 })
+  lower(LIMITS, { events: 2, venues: 4 })
   const { account, create } = ticketing()
-  for (let count = 0; count < LIMITS.events; count += 1) create()
-  for (const given of [{}, WITH_VENUE]) expect(thrownRefusal(() => create(given)).code).toBe('sandbox_full')
-  expect(account.counts()).toEqual({ events: 2, venues: 3, orders: 0 })
-})
-
-test('[N56] the sandbox is full at its bound of orders', () => {
-  lower(LIMITS, { orders: 2 })
-  const { account, publish, order } = ticketing()
-  const event = publish()
-  for (let count = 0; count < LIMITS.orders; count += 1) order(event, 1)
-  expect(thrownRefusal(() => order(event, 1)).code).toBe('sandbox_full')
-  expect(account.retrieveEvent(event.id).sold).toBe(2)
+  create(WITH_VENUE)
+  expect(thrownRefusal(() => create(WITH_VENUE)).code).toBe('sandbox_full')
+  expect(account.counts()).toMatchObject({ events: 1, venues: 4 })
+  lower(LIMITS, { events: 1, venues: 5 })
+  expect(thrownRefusal(() => create(WITH_VENUE)).code).toBe('sandbox_full')
+  expect(account.counts()).toMatchObject({ events: 1, venues: 4 })
 })
 
 test('[N56] [N81] [S18] an order has up to 1000 tickets, and an event takes no more than can be counted exactly', () => {

@@ -61,19 +61,6 @@ test('[N112] an endpoint has 15 seconds by default', async () => {
 })
 
 describe('the signature', () => {
-  test('is of the virtual time if the receiver has that clock', async () => {
-    const { publish, clock, received } = engineFixture({
-      answer: () => 500,
-      signingNow: () => clock.now(),
-      jitter: 0,
-    })
-    publish()
-    await clock.advanceBy(5000)
-    const times = received.map(({ header }) => Number(/t=(\d+)/.exec(header)?.[1]) - START_MS / 1000)
-    expect(times).toEqual([0, 5])
-    for (const { body, header } of received) expect(verifiesPlainly(body, header, [SECRET])).toBe(true)
-  })
-
   test.each<[string, SignatureOptions]>([
     ['without the dot', { signedContent: 'concat' }],
     ['of the body alone', { signedContent: (_t, body) => body }],

@@ -3,11 +3,10 @@ import { verifySignature } from 'tix-webhooks'
 import { RETRY_SCHEDULE } from 'tix-webhooks/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
-import { throws, turns } from '../../../test/support/promises.js'
+import { deferred, throws, turns } from '../../../test/support/promises.js'
 import { runs } from '../../../test/support/runs.js'
 import { noDeliveries } from '../../engine/record/records.js'
 import {
-  barrier,
   type EngineFixtureOptions,
   engineFixture,
   type FixtureAnswer,
@@ -251,9 +250,9 @@ describe('a resend', () => {
 describe('a resend while an attempt of the schedule is in progress', () => {
   /** Both are in progress: the automatic attempt is request 1, the resend request 2. */
   async function racing(schedule?: readonly number[]) {
-    const [auto, manual] = [barrier<number>(), barrier<number>()]
+    const [auto, manual] = [deferred<number>(), deferred<number>()]
     const fixture = engineFixture({
-      answer: (_, count): FixtureAnswer => [auto, manual][count - 1]?.opened ?? 500,
+      answer: (_, count): FixtureAnswer => [auto, manual][count - 1]?.promise ?? 500,
       jitter: 0,
       ...(schedule && { schedule }),
     })
@@ -263,7 +262,7 @@ describe('a resend while an attempt of the schedule is in progress', () => {
     const resent = engine.resend(id)
     while (received.length < 2) await turns(1)
     const failFirst = async () => {
-      auto.open(500)
+      auto.resolve(500)
       while (at(id).status === 'pending') await turns(1)
       return at(id).status
     }
@@ -272,10 +271,10 @@ describe('a resend while an attempt of the schedule is in progress', () => {
 
   test('and succeeds first: the attempt that fails later changes nothing', async () => {
     const { clock, at, received, id, auto, manual, resent } = await racing()
-    manual.open(200)
+    manual.resolve(200)
     await resent
     expect(at(id).status).toBe('delivered')
-    auto.open(500)
+    auto.resolve(500)
     await clock.advanceBy(72 * HOUR_MS)
     expect(at(id)).toMatchObject({
       status: 'delivered',
@@ -296,7 +295,7 @@ describe('a resend while an attempt of the schedule is in progress', () => {
     // An advance waits for the resend, too.
     const advance = clock.advanceBy(72 * HOUR_MS)
     await turns(1)
-    manual.open(200)
+    manual.resolve(200)
     await Promise.all([resent, advance])
     expect(at(id).status).toBe('delivered')
     expect(at(id).reason).toBeUndefined()

@@ -1,9 +1,8 @@
 import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
-import { turns } from '../../../test/support/promises.js'
+import { deferred, turns } from '../../../test/support/promises.js'
 import {
-  barrier,
   type EngineFixtureOptions,
   engineFixture,
   type FixtureAnswer,
@@ -63,15 +62,15 @@ describe('an endpoint that is disabled', () => {
     [200, 'delivered'],
     [500, 'skipped'],
   ] as const)('during an attempt that is answered %d has it %s', async (answer, status) => {
-    const hold = barrier<number>()
+    const hold = deferred<number>()
     const { engine, clock, publish, at, endpointId, received } = engineFixture({
-      answer: (): FixtureAnswer => hold.opened,
+      answer: (): FixtureAnswer => hold.promise,
     })
     const id = publish()
     while (received.length === 0) await new Promise((resolve) => setImmediate(resolve))
     engine.updateEndpoint(endpointId, { enabled: false })
     engine.updateEndpoint(endpointId, { enabled: true })
-    hold.open(answer)
+    hold.resolve(answer)
     await clock.advanceBy(72 * HOUR_MS)
     expect(at(id)).toMatchObject({ status, attempts: [{ response: { status: answer } }] })
     expect(received).toHaveLength(1)
@@ -138,24 +137,19 @@ const urls = (count: number) =>
 
 /** A receiver that answers on command, and counts concurrent requests. */
 function counting(options: Pick<EngineFixtureOptions, 'endpoints' | 'serial' | 'schedule'>) {
-  const waiting: { received: Received; open: (status: number) => void }[] = []
+  const waiting: { received: Received; resolve: (status: number) => void }[] = []
   const most = new Map<string, number>()
-  let under = 0
   const note = (name: string, count: number) => most.set(name, Math.max(most.get(name) ?? 0, count))
   const fixture = engineFixture({
     ...options,
     async answer(received): Promise<number> {
-      const hold = barrier<number>()
-      waiting.push({ received, open: hold.open })
-      under += 1
-      note('all', under)
-      note(received.url, waiting.filter((one) => one.received.url === received.url).length)
-      const status = await hold.opened
-      under -= 1
-      waiting.splice(
-        waiting.findIndex((one) => one.received === received),
-        1,
-      )
+      const hold = deferred<number>()
+      const one = { received, resolve: hold.resolve }
+      waiting.push(one)
+      note('all', waiting.length)
+      note(received.url, waiting.filter((other) => other.received.url === received.url).length)
+      const status = await hold.promise
+      waiting.splice(waiting.indexOf(one), 1)
       return status
     },
   })
@@ -168,7 +162,7 @@ function counting(options: Pick<EngineFixtureOptions, 'endpoints' | 'serial' | '
     while (waiting.length < atOnce) await turns(1)
     while (!ended) {
       await turns(1)
-      waiting[0]?.open(200)
+      waiting[0]?.resolve(200)
     }
     await end
   }
@@ -203,16 +197,16 @@ describe('at most', () => {
 })
 
 test('a slow endpoint does not delay another', async () => {
-  const hold = barrier<number>()
+  const hold = deferred<number>()
   const { publish, clock, engine } = engineFixture({
     endpoints: urls(2),
-    answer: ({ url }): FixtureAnswer => (url.endsWith('/0') ? hold.opened : 200),
+    answer: ({ url }): FixtureAnswer => (url.endsWith('/0') ? hold.promise : 200),
   })
   for (let count = 0; count < 50; count++) publish()
   while (engine.counts().delivered < 50) await turns(1)
   const delivered = engine.deliveries({ status: 'delivered' }).map(({ endpointId }) => endpointId)
   expect(new Set(delivered)).toEqual(new Set([engine.endpoints()[1]?.id]))
-  hold.open(200)
+  hold.resolve(200)
   await clock.idle()
   expect(engine.counts().delivered).toBe(100)
 })

@@ -1,9 +1,9 @@
 import { signedBody } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
-import { throws, turns } from '../../../test/support/promises.js'
+import { deferred, throws, turns } from '../../../test/support/promises.js'
 import type { Message } from '../../engine/record/records.js'
-import { barrier, engineFixture, type FixtureAnswer } from '../support/engine-fixture.js'
+import { engineFixture, type FixtureAnswer } from '../support/engine-fixture.js'
 import { HOUR_MS } from '../support/ticketing.js'
 
 const tampered = { body: '{"tampered":true}', headers: { 'content-type': 'application/json' } }
@@ -80,8 +80,8 @@ describe('a scenario', () => {
   })
 
   test('is awaited by an advance, and continues if its endpoint is disabled', async () => {
-    const hold = barrier<number>()
-    const fixture = engineFixture({ answer: (): FixtureAnswer => hold.opened })
+    const hold = deferred<number>()
+    const fixture = engineFixture({ answer: (): FixtureAnswer => hold.promise })
     const { engine, clock, endpointId, received } = fixture
     const sent = engine.deliverScenario(endpointId, messageOf(fixture), scenario)
     let advanced = false
@@ -92,7 +92,7 @@ describe('a scenario', () => {
     engine.updateEndpoint(endpointId, { enabled: false })
     expect(engine.deliveries()).toMatchObject([{ status: 'pending' }])
     expect(advanced).toBe(false)
-    hold.open(200)
+    hold.resolve(200)
     await advance
     expect((await sent).status).toBe('passed')
   })
@@ -100,16 +100,16 @@ describe('a scenario', () => {
 
 describe('chaos', () => {
   test('sends nothing before a resend, and nothing more for a delivery that has ended', async () => {
-    const hold = barrier<number>()
+    const hold = deferred<number>()
     const { engine, clock, publish, at, received, endpointId } = engineFixture({
       chaos: () => [{ scenario: 's', ...tampered }],
-      answer: (_, count): FixtureAnswer => (count === 1 ? hold.opened : 200),
+      answer: (_, count): FixtureAnswer => (count === 1 ? hold.promise : 200),
     })
     const id = publish()
     while (received.length === 0) await turns(1)
     await engine.resend(id)
     expect(at(id).status).toBe('delivered')
-    hold.open(200)
+    hold.resolve(200)
     await clock.advanceBy(72 * HOUR_MS)
     expect(at(id).attempts.map(({ trigger }) => trigger)).toEqual(['scenario', 'manual'])
     engine.removeEndpoint(endpointId)

@@ -40,16 +40,6 @@ test.each<[Record<string, unknown>, RegExp]>([
   expect(make).toThrow(message)
 })
 
-test.each(['\n', '\t', ' ', '\u0000', '\u2028', '\u202e', '\u200b'])(
-  'an endpoint with the invisible character %j is refused',
-  (character) => {
-    for (const path of [`${character}/hooks`, `/ho${character}oks`, `/${character}`]) {
-      const make = () => createSandbox({ endpoints: [{ url: `http://localhost${path}` }] })
-      expect(make).toThrow(/^The endpoint's url must have no line breaks, blanks or invisible/)
-    }
-  },
-)
-
 test('the option secret is for each endpoint without its own, even if it is added later', async () => {
   const [first, own] = [{ url: 'http://localhost/1' }, { url: 'http://localhost/2', secret: 'whsec_own' }]
   const sandbox = createSandbox({ secret: 'whsec_shared', endpoints: [first, own] })

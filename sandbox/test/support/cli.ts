@@ -87,8 +87,11 @@ export const isEvent =
   (record) =>
     record.event === event
 
-/** Starts a command with `--json` that runs until it is stopped, at the latest when the test ends. */
-export function begin(argv: Argv, surroundings: Surroundings = {}) {
+/** Starts a command that runs until it is stopped, at the latest when the test ends: with `--json`, unless it is to print text. */
+export function begin(
+  argv: Argv,
+  { asText = false, ...surroundings }: Surroundings & { asText?: boolean } = {},
+) {
   const stopped = new AbortController()
   const said = { stdout: '', stderr: '' }
   const waiting = new Set<() => void>()
@@ -96,7 +99,7 @@ export function begin(argv: Argv, surroundings: Surroundings = {}) {
   const lookAll = (): void => {
     for (const look of waiting) look()
   }
-  const ran = run([...wordsOf(argv), '--json'], {
+  const ran = run(asText ? argv : [...wordsOf(argv), '--json'], {
     ...surroundings,
     signal: stopped.signal,
     onOutput(all) {
@@ -131,6 +134,11 @@ export function begin(argv: Argv, surroundings: Surroundings = {}) {
     records,
     /** Ctrl-C. */
     stop,
+    /** The first group of a pattern, once it is printed. */
+    async printed(pattern: RegExp): Promise<string> {
+      await until(() => pattern.test(said.stdout))
+      return pattern.exec(said.stdout)?.[1] ?? ''
+    },
     /** The first matching record, once it exists. */
     async record(fits: Fits): Promise<Record<string, unknown>> {
       await until(() => records().some(fits))
@@ -228,33 +236,3 @@ export async function receiver(answer: (arrival: Arrival, index: number) => Said
   })
   return { url: `${url}?a=1&b=2`, port: Number(new URL(url).port), arrivals }
 }
-
-/** The status by which a sandbox identifies itself. */
-export const STATUS = {
-  name: 'tix-webhooks sandbox',
-  version: '0.1.0',
-  url: 'http://sandbox',
-  folder: '/nowhere',
-  clock: {
-    now: '2031-05-01T12:00:00.000Z',
-    frozen: true,
-    next_at: null,
-    real_now: '2031-05-01T12:00:00.000Z',
-  },
-  counts: { test: {}, live: {} },
-  deliveries: {},
-  endpoints: 0,
-  assumptions: {},
-}
-
-/** Answers every request like this. */
-export const answering =
-  (body: object | string, status = 200): RequestListener =>
-  (_request, response) =>
-    void response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body))
-
-/** A sandbox that answers its status, and fails every other request. */
-export const failing =
-  (handle: RequestListener): RequestListener =>
-  (request, response) =>
-    request.url === '/_sandbox' ? answering(STATUS)(request, response) : handle(request, response)

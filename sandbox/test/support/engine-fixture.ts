@@ -90,15 +90,6 @@ export function offsetsOf({ attempts, firstAtMs }: Delivery): number[] {
   return attempts.map(({ virtualMs }) => (virtualMs - firstAtMs) / 1000)
 }
 
-/** A promise that waits until the test releases it. */
-export function barrier<Value = void>() {
-  let open!: (value: Value) => void
-  const opened = new Promise<Value>((resolve) => {
-    open = resolve
-  })
-  return { open, opened }
-}
-
 /** A verifier of five lines that shares nothing with ours: the rules of the service's document and of common practice. */
 export function verifiesPlainly(body: string, header: string, secrets: readonly string[]): boolean {
   const [t = '', ...signatures] = header.split(',')

@@ -50,10 +50,9 @@ export async function pageStage({ port, answer, failure, parkAfter, ...options }
     if (given === undefined) own(request, response)
     else response.writeHead(given.status, given.headers).end(given.body)
   })
-  const hooks = `${receiver.url}/hooks`
   const sandbox = createSandbox({
     secret: SECRET,
-    endpoints: [{ url: hooks }],
+    endpoints: [{ url: `${receiver.url}/hooks` }],
     startAt: '2026-11-22T18:30:00Z',
     seed: 7,
     onWarning: () => {},
@@ -66,14 +65,10 @@ export async function pageStage({ port, answer, failure, parkAfter, ...options }
   })
   return {
     sandbox,
-    /** The URL of the receiver. */
-    hooks,
     /** Whether its handler fails from now on. */
     fail(given: boolean) {
       fails = given
     },
-    /** Has it replay all that it has kept. */
-    replay: () => own.replay({}),
   }
 }
 

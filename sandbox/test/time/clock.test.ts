@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { deferred } from '../../../test/support/promises.js'
 import { VirtualClock } from '../../time/clock.js'
 import { durationMs } from '../../time/duration.js'
 import { TimerQueue } from '../../time/timer-queue.js'
-import { barrier } from '../support/engine-fixture.js'
 
 const START_MS = Date.parse('2031-03-01T09:00:00Z')
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -35,14 +35,6 @@ function runningClock(): void {
 }
 
 describe('the time', () => {
-  test('[N127] [N123] begins at the given time, and stands still while it is frozen', async () => {
-    vi.useFakeTimers()
-    vi.advanceTimersByTime(60_000)
-    expect(await clock.advanceBy(5000)).toEqual({ fromMs: START_MS, toMs: START_MS + 5000, timers: 0 })
-    expect(clock.now()).toBe(START_MS + 5000)
-    expect(clock.isFrozen).toBe(true)
-  })
-
   test('[N123] runs with the real time unless it is frozen, and never jumps', async () => {
     runningClock()
     vi.advanceTimersByTime(100)
@@ -109,48 +101,48 @@ describe('a job', () => {
 
 describe('an advance', () => {
   test('waits for work in progress before it begins, and for the work that this begins', async () => {
-    const [first, second] = [barrier(), barrier()]
+    const [first, second] = [deferred(), deferred()]
     const work = clock.during(async () => {
-      await first.opened
-      void clock.during(() => second.opened.then(note('second')))
+      await first.promise
+      void clock.during(() => second.promise.then(note('second')))
       note('first')()
     })
     const advance = clock.advanceBy(1000).then(note('advanced'))
-    first.open()
+    first.resolve()
     await work
     await turn()
-    second.open()
+    second.resolve()
     await advance
     expect(seen).toEqual(['first at 0', 'second at 0', 'advanced at 1000'])
   })
 
   test('holds a running clock while it waits for a job', async () => {
     runningClock()
-    const hold = barrier()
-    at(1000, () => hold.opened.then(note('job')))
+    const hold = deferred()
+    at(1000, () => hold.promise.then(note('job')))
     const advance = clock.advanceBy(5000)
     await vi.advanceTimersByTimeAsync(60_000)
-    hold.open()
+    hold.resolve()
     expect(await advance).toMatchObject({ toMs: START_MS + 5000 })
     expect(seen).toEqual(['job at 1000'])
     expect(clock.now()).toBe(START_MS + 5000)
   })
 
   test('that is broken off ends at the time it has reached, and the job in progress goes on', async () => {
-    const [begun, answer] = [barrier(), barrier()]
+    const [begun, answer] = [deferred(), deferred()]
     at(1000, () => {
-      begun.open()
-      return answer.opened.then(note('first'))
+      begun.resolve()
+      return answer.promise.then(note('first'))
     })
     at(2000, note('second'))
     const advances = [clock.advanceBy(5000), clock.advanceBy(60_000)]
-    await begun.opened
+    await begun.promise
     clock.breakOff()
     expect(await Promise.all(advances)).toEqual([
       { fromMs: START_MS, toMs: START_MS + 1000, timers: 1 },
       { fromMs: START_MS + 1000, toMs: START_MS + 1000, timers: 0 },
     ])
-    answer.open()
+    answer.resolve()
     await clock.idle()
     expect(seen).toEqual(['first at 1000'])
     clock.breakOff()
@@ -175,13 +167,13 @@ describe('idle', () => {
 
 describe('a restart', () => {
   test('sets the time, forgets all jobs, and ends the advances in progress and in wait', async () => {
-    const hold = barrier()
-    at(10, () => hold.opened)
+    const hold = deferred()
+    at(10, () => hold.promise)
     at(20, note('job'))
     const advances = [clock.advanceBy(1000), clock.advanceBy(1000), clock.advanceTo(START_MS + 9000)]
     await turn()
     clock.restart({ startMs: START_MS - 5000, frozen: true })
-    hold.open()
+    hold.resolve()
     const ended = await Promise.all(advances)
     expect(ended[0]).toEqual({ fromMs: START_MS, toMs: START_MS - 5000, timers: 1 })
     expect(ended.slice(1).map(({ timers }) => timers)).toEqual([0, 0])

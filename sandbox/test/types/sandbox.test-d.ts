@@ -1,3 +1,5 @@
+import type { EventDataByKind, OrderCreatedData } from 'tix-webhooks'
+import type { SampleDataByKind } from 'tix-webhooks/testing'
 import {
   type CreatedEvent,
   type CreatedOrder,
@@ -18,6 +20,21 @@ import type {
   listVenuesQuery,
 } from '../../domain/requests/requests.js'
 import type * as Schema from '../../domain/resources.js'
+
+type TicketedEvent = SampleDataByKind['event.published']['event']
+
+/** The specification does not show these fields: they are null if none was given. */
+type Nullable = 'description_md' | 'image_url'
+
+test('the event object is that of the package, but for what is null where none was given', () => {
+  expectTypeOf<Omit<Schema.EventObject, Nullable>>().toEqualTypeOf<Omit<TicketedEvent, Nullable>>()
+  expectTypeOf<NonNullable<Schema.EventObject[Nullable]>>().toEqualTypeOf<TicketedEvent[Nullable]>()
+})
+
+test('webhooks have the kinds and the documented data of the package', () => {
+  expectTypeOf<Schema.WebhookKind>().toEqualTypeOf<keyof EventDataByKind>()
+  expectTypeOf<Schema.WebhookData['order.created']>().toEqualTypeOf<OrderCreatedData>()
+})
 
 test('what an account gives is what the schemas of the API say', () => {
   expectTypeOf<SandboxEvent>().toEqualTypeOf<Schema.EventObject>()

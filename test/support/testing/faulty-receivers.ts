@@ -33,7 +33,7 @@ function readingNumber(toNumber: (text: string) => number): Patch<Steps> {
 export const FIRST_SIGNATURE_ALONE = readingWith(onlyTime, anySignature)
 
 /** An old delivery with another `t` after its own seems fresh to it. */
-export const TWO_TIMES: Partial<Steps> = {
+const TWO_TIMES: Partial<Steps> = {
   readHeader: (header = '') => {
     const times = [digitsOf, lastDigitsOf].flatMap((time) => time.exec(header)?.[1] ?? [])
     const signatures = [...header.matchAll(/v1=(\w*)/g)].map(([, v1 = '']) => v1)

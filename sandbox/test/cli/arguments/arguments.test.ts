@@ -19,7 +19,6 @@ import {
   wholeNumber,
 } from '../../../cli/arguments/values.js'
 import { EXIT } from '../../../cli/failure.js'
-import { nearestName } from '../../../lib/nearest-name.js'
 import { cliRefusalOf } from '../../support/cli.js'
 
 const command = defineCommand({
@@ -182,23 +181,6 @@ describe('a duration', () => {
     [259_200_000, '3 d'],
   ])('of %d ms is said as %s', (duration, said) => {
     expect(sayDuration(duration)).toBe(said)
-  })
-})
-
-const NAMES = ['sandbox', 'trigger', 'listen', 'check', 'resend', 'advance', 'clock', 'endpoints', 'reset']
-
-describe('the nearest name', () => {
-  test.each([
-    ['sandbx', 'sandbox'],
-    ['tirgger', 'trigger'],
-    ['rest', 'reset'],
-    ['clokc', 'clock'],
-  ])('to %s is %s', (word, expected) => {
-    expect(nearestName(word, NAMES)).toBe(expected)
-  })
-
-  test.each(['', 'frobnicate', 'sand'])('to %j is none', (word) => {
-    expect(nearestName(word, NAMES)).toBeUndefined()
   })
 })
 

@@ -215,22 +215,6 @@ const ONE: WrongDelivery = { number: 1, of: 1, header: 't=1,v1=ab', body: '{}', 
 const linesOf = (wrong: readonly WrongDelivery[], isWhole = false): readonly string[] =>
   wrongLines(wrong, isWhole, createColors(false))
 
-test.each<[string, Partial<WrongDelivery>, string[]]>([
-  ['without a header', { header: null }, ['1 of 1, answered 401', '(none)', '{}']],
-  ['of nothing', { header: '', body: '' }, ['1 of 1, answered 401', '(empty)', '(empty)']],
-  [
-    'in crumbs',
-    { transport: 'tiny-chunks', answer: 'ECONNRESET' },
-    ['1 of 1, in chunks of one byte, not answered (ECONNRESET)', 't=1,v1=ab', '{}'],
-  ],
-])('a delivery %s', (_, more, [title, header, body]) => {
-  expect(linesOf([{ ...ONE, ...more }])).toEqual([
-    `      delivery ${title}`,
-    `        header  ${header}`,
-    `        body    ${body}`,
-  ])
-})
-
 test('those that are alike are shown once, and three at most unless all are asked for', () => {
   const wrong = Array.from({ length: 12 }, (_, index) => ({
     ...ONE,

@@ -1,9 +1,6 @@
-/** @module-tag slow */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../engine/record/limits.js'
-import { receiver, run, sandbox } from '../../support/cli.js'
+import { receiver, sandbox } from '../../support/cli.js'
 import { lower } from '../../support/lowered.js'
 
 async function withDeliveries() {
@@ -21,7 +18,7 @@ async function withDeliveries() {
 
 describe('deliveries', () => {
   test('are listed, the newest first', async () => {
-    const { run, to } = await withDeliveries()
+    const { run, json, to } = await withDeliveries()
     const { stdout } = await run('deliveries')
     const shown = stdout.replaceAll(/dlv_\w+/g, 'dlv_').replaceAll(/\d{4}-\S+Z/g, 'AT')
     expect(shown.replaceAll(/ {2,}/g, '  ')).toBe(
@@ -33,15 +30,8 @@ describe('deliveries', () => {
         '',
       ].join('\n'),
     )
-  })
-
-  test('are filtered, and limited', async () => {
-    const { json } = await withDeliveries()
-    const counts: number[] = []
-    for (const filter of ['--type event.*', '--status delivered', '--limit 2', '--endpoint we_other']) {
-      counts.push((await json('deliveries', ...filter.split(' '))).length)
-    }
-    expect(counts).toEqual([1, 1, 2, 0])
+    expect(await json('deliveries', '--limit', '2')).toHaveLength(2)
+    expect(await json('deliveries', '--endpoint', 'we_other')).toEqual([])
   })
 
   test('are shown whole, without control characters of their answers', async () => {
@@ -62,19 +52,6 @@ describe('deliveries', () => {
     expect((await run(`deliveries show ${spoilt}`)).stdout).toContain(
       `\n    > ${attempts?.[0]?.request.body}\n`,
     )
-  })
-
-  test('say so where there are none', async () => {
-    const { run } = await sandbox()
-    expect(await run('deliveries')).toMatchObject({
-      code: 0,
-      stdout: '',
-      stderr: 'There are no deliveries yet. To make one: tix-webhooks trigger order.created\n',
-    })
-    expect((await run('deliveries --status failed')).stderr).toBe(
-      'No delivery matches. To list all: tix-webhooks deliveries\n',
-    )
-    expect(await run('deliveries --quiet')).toMatchObject({ code: 0, stdout: '', stderr: '' })
   })
 
   test('fail a CI job where one failed, but not for what a scenario sent', async () => {
@@ -148,17 +125,6 @@ async function withFailures() {
 }
 
 describe('resend', () => {
-  test('sends the deliveries that are named, with the same bytes', async () => {
-    const { ids, json, arrivals, answers } = await withFailures()
-    const before = await json('deliveries', 'show', ids[1] ?? '')
-    answers.push(204, 204)
-    const resent = await json('resend', ...ids)
-    expect(resent).toMatchObject(
-      ids.map((delivery) => ({ delivery, attempt: { trigger: 'manual', response: { status: 204 } } })),
-    )
-    expect(arrivals.map(({ body }) => String(body))).toContain(before[0]?.body)
-  })
-
   test('sends all that failed, and fails where one fails again', async () => {
     const { run, answers } = await withFailures()
     answers.push(500, 204)
@@ -209,23 +175,6 @@ test('status prints the URL, the clock, the counts, the scenarios and the assump
   expect(await json('status')).toMatchObject([{ url, counts: { test: { orders: 2 } } }])
   const openapi = JSON.parse((await run('openapi')).stdout)
   expect(openapi).toMatchObject({ openapi: '3.1.0', servers: [{ url }] })
-})
-
-test('fill fills the sandbox from a file, and from the standard input', async () => {
-  const { run, folder } = await sandbox()
-  writeFileSync(join(folder, 'fixtures.json'), '{"venues":[{"name":"The Hall"}]}')
-  expect(await run('fill fixtures.json')).toMatchObject({
-    code: 0,
-    stdout: 'Created 1 venue, 0 events, 0 orders.\n',
-  })
-  const { records } = await run('fill - --json', { stdin: '{"venues":[{"name":"The Barn"}]}' })
-  expect(records()).toEqual([{ venues: 1, events: 0, orders: 0 }])
-})
-
-test('endpoints list has the help of endpoints', async () => {
-  for (const argv of ['endpoints list --help', 'help endpoints list']) {
-    expect((await run(argv)).stdout).toContain('Usage: tix-webhooks endpoints ')
-  }
 })
 
 test('endpoints are added, listed without their secret, disabled, enabled, moved, rotated and removed', async () => {
@@ -292,7 +241,7 @@ test('faults are added, listed with what is left of them, and removed', async ()
   })
 })
 
-test('orders are listed, the newest first, with tickets and whether they were refunded, and filtered', async () => {
+test('orders are listed, the newest first, with tickets and whether they were refunded', async () => {
   interface Order {
     id: string
     event_id: string
@@ -313,20 +262,9 @@ test('orders are listed, the newest first, with tickets and whether they were re
       '',
     ].join('\n'),
   )
-  const ids = async (argv: string) => (await run(`orders --json ${argv}`)).records().map(({ id }) => id)
-  expect(await ids('--refunded')).toEqual([refunded.id])
-  expect(await ids('--paid')).toEqual([paid.id])
-  expect(await ids(`--event ${paid.event_id}`)).toEqual([paid.id])
+  expect(await json('orders', '--refunded')).toMatchObject([{ id: refunded.id }])
+  expect(await json('orders', '--event', paid.event_id)).toMatchObject([{ id: paid.id }])
   expect((await run('orders --limit 1')).stderr).toBe('1 more match: list more with --limit.\n')
-})
-
-test('clock shows the time, to people and to programs', async () => {
-  const { run, json } = await sandbox('--start-at 2031-05-01T12:00:00Z --freeze')
-  const now = '2031-05-01T12:00:00.000Z'
-  expect(await json('clock')).toEqual([
-    { now, frozen: true, next_at: null, next_what: null, real_now: expect.any(String) },
-  ])
-  expect((await run('clock')).stdout).toBe(`${now}, frozen, nothing is due\n`)
 })
 
 test('advance says what was delivered, is retried, and was given up after how many attempts', async () => {

@@ -215,18 +215,6 @@ describe('an event is refused', () => {
     expect(thrownRefusal(() => create({ tickets: Array(100).fill(1), ...junk })).problems).toHaveLength(20)
   })
 
-  test.each<[Record<string, unknown>, string]>([
-    [{ doorsAt: 'x' }, 'There is no parameter doorsAt: did you mean doors_at?'],
-    [{ status: 'on_sale' }, 'status cannot be given: publish or cancel the event instead.'],
-    [{ image: null }, 'image must be a string, not null: omit it if there is none.'],
-    [{ title: undefined }, 'title is missing: it must be a string.'],
-    [{ tickets: [] }, 'tickets must be a list of at least 1, not 0.'],
-    [tiers({ price_cents: '10' }), 'tickets[0].price_cents must be a whole number, not the string "10".'],
-    [{ transferable: [] }, 'transferable must be true or false, not a list.'],
-  ])('[N11] [N12] [N13] with a message that names the fix, about %j', (differences, says) => {
-    expect(thrownRefusal(() => create(differences)).message).toBe(says)
-  })
-
   test('with no more than 60 characters of anything', () => {
     const long = 'x'.repeat(100_000)
     const given = { doors_at: long, refund_policy: long, image: long.slice(0, 1999), [long]: 1 }

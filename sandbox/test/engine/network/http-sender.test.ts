@@ -1,6 +1,5 @@
 import type { LookupAddress } from 'node:dns'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../../../test/support/free-port.js'
 import { listen } from '../../../../test/support/http.js'
@@ -165,18 +164,6 @@ describe('the time for an answer', () => {
     const url = await serve((_, response) => void setTimeout(() => response.end('late'), 50))
     expect(await send({ url, timeoutMs })).toMatchObject({ response: { body: 'late' } })
   })
-})
-
-test('an IPv6 address is like any other', async (context) => {
-  const server = createServer((_, response) => response.end('here'))
-  const isListening = await new Promise<boolean>((resolve) => {
-    server.once('error', () => resolve(false))
-    server.listen(0, '::1', () => resolve(true))
-  })
-  if (!isListening) return context.skip()
-  onTestFinished(() => void server.close())
-  const { port } = server.address() as AddressInfo
-  expect(await send({ url: `http://[::1]:${port}/` })).toMatchObject({ response: { body: 'here' } })
 })
 
 /** Some of them in IPv6 that stands for IPv4: mapped, translated, NAT64, 6to4. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { deferred } from '../../../../test/support/promises.js'
 import { SCENARIOS } from '../../../../testing/index.js'
 import { trigger } from '../../../service/trigger/trigger.js'
-import { barrier } from '../../support/engine-fixture.js'
 import {
   answered,
   apiFixture,
@@ -202,44 +202,10 @@ test('[S86] [S87] [N107] [N119] an endpoint is created with a secret, changed, r
 })
 
 describe('a trigger', () => {
-  const typesOf = (sandbox: ReturnType<typeof controlFixture>) =>
-    sandbox.sent.map(({ body }) => JSON.parse(Buffer.from(body).toString()).type)
-
-  test('makes what the kind is about, and returns what was sent', async () => {
-    const sandbox = controlFixture()
-    const answer = await sandbox.trigger({ set: { 'data.order.total_cents': 0 } })
-    expect([answer.status, answer.json()]).toEqual([
-      201,
-      {
-        messages: [expect.stringMatching(/^msg_/)],
-        deliveries: [expect.stringMatching(/^dlv_/)],
-        attempts: [expect.objectContaining({ number: 1, trigger: 'auto' })],
-      },
-    ])
-    const [delivery] = await sandbox.list()
-    expect(JSON.parse(delivery?.body ?? '')).toMatchObject({ data: { order: { total_cents: 0 } } })
-    expect(sandbox.service.accounts.test.counts()).toMatchObject({ events: 1, orders: 1 })
-  })
-
-  test('sends what led to it too, repeats it, and sends data as it is', async () => {
-    const sandbox = controlFixture()
-    await sandbox.trigger({ kind: 'event.cancelled', chain: true, repeat: 2 })
-    await sandbox.trigger({ kind: 'order.refunded', data: { order: { id: 'ord_1' } } })
-    const twice = ['event.cancelled', 'event.cancelled', 'event.published', 'event.published']
-    expect(typesOf(sandbox).sort()).toEqual([...twice, 'order.refunded'])
-  })
-
-  test('does not wait for an endpoint that is disabled', async () => {
-    const sandbox = controlFixture()
-    sandbox.service.engine.updateEndpoint(sandbox.endpoint.id, { enabled: false })
-    expect((await sandbox.trigger()).json()).toMatchObject({ attempts: [] })
-    expect(await sandbox.list()).toMatchObject([{ status: 'skipped' }])
-  })
-
   test('that waits is answered when the first attempts are, or its client disconnects', async () => {
     const sandbox = controlFixture()
-    const answer = barrier<ReturnType<typeof answered>>()
-    sandbox.answerWith(() => answer.opened)
+    const answer = deferred<ReturnType<typeof answered>>()
+    sandbox.answerWith(() => answer.promise)
     await sandbox.trigger({ wait: false })
     const waiting = sandbox.trigger({ kind: 'event.published' })
     const leaving = new AbortController()
@@ -258,7 +224,7 @@ describe('a trigger', () => {
     expect((await left).status).toBe(201)
     for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
     expect(isAnswered).toBe(false)
-    answer.open(answered(500))
+    answer.resolve(answered(500))
     expect((await waiting).json()).toMatchObject({ attempts: [{ response: { status: 500 } }] })
   })
 })

@@ -1,8 +1,8 @@
 import { answerTo } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
+import { deferred } from '../../../../test/support/promises.js'
 import type { SendResult } from '../../../engine/network/send.js'
 import { isDebatable } from '../../../service/trigger/scenario-verdicts.js'
-import { barrier } from '../../support/engine-fixture.js'
 import { answered, answeredBy, controlFixture, HOOKS, NOW, told } from '../../support/http-sandbox.js'
 
 test('[N109] [N117] a delivery is shown with all details of its attempts', async () => {
@@ -105,18 +105,18 @@ describe('a resend', () => {
         const sandbox = controlFixture()
         await sandbox.trigger({ repeat: 5 })
         // An endpoint gets four at a time.
-        const [answer, four] = [barrier<SendResult>(), barrier()]
+        const [answer, four] = [deferred<SendResult>(), deferred()]
         sandbox.answerWith(() => {
-          if (sandbox.sent.length === 9) four.open()
-          return answer.opened
+          if (sandbox.sent.length === 9) four.resolve()
+          return answer.promise
         })
         const ids = (await sandbox.list()).map(({ id }) => id)
         const answers = isOfMany
           ? [sandbox.post('/resend', { since: '1h' })]
           : ids.map((id) => sandbox.post(`/deliveries/${id}/resend`))
-        await four.opened
+        await four.promise
         happens(sandbox)
-        answer.open(answered(204))
+        answer.resolve(answered(204))
         const [last, ...others] = (await Promise.all(answers)).reverse()
         if (isOfMany) expect(last?.json<{ data: object[] }>().data).toHaveLength(4)
         else expect(last?.code).toBe(code)

@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process'
 import fs, {
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -12,25 +11,23 @@ import fs, {
   writeFileSync,
 } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks-sandbox'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SECRET } from '../../../../test/support/deliveries.js'
 import { listen } from '../../../../test/support/http.js'
-import { replaceOwnFile } from '../../../lib/own-file.js'
-import { barrier } from '../../support/engine-fixture.js'
+import { deferred } from '../../../../test/support/promises.js'
+import { emptyFolder } from '../../support/cli.js'
 
 let folder: string
 let stateFile: string
 let warnings: string[]
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sandbox-state-'))
+  folder = emptyFolder()
   stateFile = join(folder, 'state.json')
   warnings = []
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const EVENT = {
   title: 'Harbour Jazz',
@@ -98,29 +95,9 @@ describe('a sandbox with a state file', () => {
     expect(statSync(stateFile).mode & 0o777).toBe(0o600)
   })
 
-  test('[N140] never repeats an id without a seed, even if a killed process saved an older state', async () => {
-    const sent = async () => {
-      const sandbox = open()
-      const text = readFileSync(stateFile, 'utf8')
-      await sandbox.trigger('order.created', { repeat: 3 })
-      const { id: endpoint } = sandbox.endpoints.create({ url: 'http://localhost/more' })
-      const list = sandbox.deliveries.list()
-      await sandbox.close()
-      writeFileSync(stateFile, text)
-      return [
-        endpoint,
-        ...list.flatMap(({ id, message, attempts }) => [id, message.id, ...attempts.map(({ id }) => id)]),
-        ...list.map(({ message }) => JSON.parse(message.body).data.order.id),
-      ]
-    }
-    const ids = [...(await sent()), ...(await sent()), ...(await sent())]
-    expect(ids).toHaveLength(39)
-    expect(new Set(ids).size).toBe(39)
-  })
-
   test('writes nothing after it is closed, even for a late answer', async () => {
-    const answer = barrier<Response>()
-    const sandbox = open({ deliver: () => answer.opened })
+    const answer = deferred<Response>()
+    const sandbox = open({ deliver: () => answer.promise })
     const attempt = new Promise<void>((resolve) => {
       sandbox.subscribe(({ what }) => what === 'attempt' && resolve())
     })
@@ -128,7 +105,7 @@ describe('a sandbox with a state file', () => {
     await new Promise(setImmediate)
     await sandbox.close()
     const text = readFileSync(stateFile, 'utf8')
-    answer.open(working())
+    answer.resolve(working())
     await Promise.all([attempt, triggered])
     await sandbox.close()
     expect(readFileSync(stateFile, 'utf8')).toBe(text)
@@ -262,12 +239,6 @@ describe('a state file that cannot be written', () => {
     expect(warnings).toHaveLength(2)
     expect(written()).toBe(2)
   })
-})
-
-test('the error of a file that cannot be written names the file, and not the temporary one', () => {
-  const path = join(folder, 'missing', 'state.json')
-  const error = new Error(`ENOENT: no such file or directory, open '${path}'`)
-  expect(() => replaceOwnFile(path, '{}')).toThrow(error)
 })
 
 test('a start removes the half-written file of a killed process, and no other', async () => {

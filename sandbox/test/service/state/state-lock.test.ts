@@ -2,25 +2,25 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs, { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { hostname, tmpdir } from 'node:os'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { build } from 'esbuild'
 import { createSandbox } from 'tix-webhooks-sandbox'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ROOT } from '../../../../test/support/root.js'
 import { lockState } from '../../../service/state/state-lock.js'
+import { emptyFolder } from '../../support/cli.js'
 
 let folder: string
 let stateFile: string
 let lock: string
 
 beforeEach(() => {
-  folder = fs.mkdtempSync(join(tmpdir(), 'sandbox-lock-'))
+  folder = emptyFolder()
   stateFile = join(folder, 'state.json')
   lock = `${stateFile}.lock`
 })
-afterEach(() => fs.rmSync(folder, { recursive: true, force: true }))
 
 const IS_LINUX = process.platform === 'linux'
 const NAMESPACE = IS_LINUX ? fs.readlinkSync('/proc/self/ns/pid') : undefined

@@ -5,7 +5,6 @@ import { signedBody, signedDelivery } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../../../../../test/support/free-port.js'
 import { begin, isEvent, receiver, run } from '../../../support/cli.js'
-import { runUntil } from './run-until.js'
 
 const secret = 'whsec_listen'
 
@@ -157,11 +156,9 @@ describe('listen --forward-to', () => {
 test('listen prints lines of text, without control characters of a body, and says of what is parked that it is not handled', async () => {
   const { url: target } = await receiver(() => answerTo({ outcome: 'parked' }))
   const delivery = await signedBody('{"type":"a\u009b2Jb"}', { secret })
-  const { code, stdout, stderr } = await runUntil(
-    `listen --secret ${secret} --body --forward-to ${target}`,
-    /Listening at (\S+?),?\s/,
-    (url) => fetch(url, delivery),
-  )
+  const session = begin(`listen --secret ${secret} --body --forward-to ${target}`, { asText: true })
+  await fetch(await session.printed(/Listening at (\S+?),?\s/), delivery)
+  const { code, stdout, stderr } = await session.stop()
   expect(code).toBe(0)
   expect(stdout).toMatch(
     /^\d\d:\d\d:\d\d --> a\ufffd2Jb verified attempt 1 signed \d s ago 17 bytes\n {13}\{"type":"a\ufffd2Jb"\}\n\d\d:\d\d:\d\d <-- \[200\] parked POST .+\n {13}Your receiver parked it: it is not handled/m,

@@ -1,11 +1,10 @@
 /** @module-tag slow */
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../../../../../test/support/free-port.js'
-import { emptyFolder, isEvent, receiver, run, sandbox } from '../../../support/cli.js'
-import { runUntil } from './run-until.js'
+import { begin, emptyFolder, isEvent, receiver, run, sandbox } from '../../../support/cli.js'
 
 const FILE = '.tix-webhooks-sandbox.json'
 
@@ -48,22 +47,16 @@ describe('the sandbox', () => {
 
   test('logs the same as text, with the next retry and the end of the retries', async () => {
     const { url: to } = await receiver(() => 500)
-    let url = ''
     const argv = `sandbox --port 0 --to ${to} --freeze --jitter 0 --retry 5s,90m`
-    const { code, stdout } = await runUntil(
-      argv,
-      /API +(\S+)\/v2/,
-      async (at) => {
-        url = at
-        await run(`trigger order.created --wait --sandbox ${at}`)
-        const { records } = await run(`deliveries --json --sandbox ${at}`)
-        await run(['resend', String(records()[0]?.id), '--sandbox', at])
-        await run(`advance 72h --sandbox ${at}`)
-        await fetch(`${at}/v2/events/evt_x`, { headers: { authorization: 'bearer sk_test_x' } })
-        await run(`trigger order.created --live --sandbox ${at}`)
-      },
-      { cwd: emptyFolder() },
-    )
+    const session = begin(argv, { cwd: emptyFolder(), asText: true })
+    const url = await session.printed(/API +(\S+)\/v2/)
+    await run(`trigger order.created --wait --sandbox ${url}`)
+    const { records } = await run(`deliveries --json --sandbox ${url}`)
+    await run(['resend', String(records()[0]?.id), '--sandbox', url])
+    await run(`advance 72h --sandbox ${url}`)
+    await fetch(`${url}/v2/events/evt_x`, { headers: { authorization: 'bearer sk_test_x' } })
+    await run(`trigger order.created --live --sandbox ${url}`)
+    const { code, stdout } = await session.stop()
     expect(code).toBe(0)
     const told = stdout.slice(stdout.indexOf('-->')).replaceAll(/^\d\d:\d\d:\d\d /gm, '')
     const dlv = /dlv_\w+/.exec(told)?.[0]
@@ -90,17 +83,6 @@ describe('the sandbox', () => {
   })
 
   const fileIn = (folder: string): unknown => JSON.parse(readFileSync(join(folder, FILE), 'utf8'))
-
-  test('is found by commands of the folders below, while it runs', async () => {
-    const { session, url, folder } = await sandbox()
-    expect(fileIn(folder)).toEqual({ url })
-    const cwd = join(folder, 'packages', 'shop')
-    mkdirSync(cwd, { recursive: true })
-    const { code, records } = await run('status --json', { cwd, env: { TIX_SANDBOX_URL: '' } })
-    expect([code, records()]).toMatchObject([0, [{ url }]])
-    await session.stop()
-    expect(readdirSync(folder)).toEqual(['packages'])
-  })
 
   test('takes the place of one that runs no more, and leaves the file of another that runs', async () => {
     const cwd = emptyFolder()
@@ -157,17 +139,6 @@ describe('the sandbox', () => {
       statuses.push((await fetch(`${ready.api_url}/events`, { headers })).status)
     }
     expect(statuses).toEqual([200, 401, 429])
-  })
-
-  test('goes on from its state file, whose endpoints keep their secrets', async () => {
-    const folder = emptyFolder()
-    const argv = ['--state', 'state.json', '--to', 'http://127.0.0.1:9/hooks']
-    const first = await sandbox(argv, { cwd: folder })
-    await first.json('trigger', 'event.published', '--no-wait')
-    await first.session.stop()
-    const second = await sandbox(argv, { cwd: folder })
-    expect(second.ready.endpoints).toEqual(first.ready.endpoints)
-    expect(await second.json('deliveries')).toMatchObject([{ type: 'event.published' }])
   })
 
   test('says what to do where a sandbox has its port', async () => {

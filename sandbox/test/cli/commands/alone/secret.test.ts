@@ -3,8 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { emptyFolder, run, sandbox } from '../../../support/cli.js'
-import { runUntil } from './run-until.js'
+import { begin, emptyFolder, run, sandbox } from '../../../support/cli.js'
 
 const A = '--to http://127.0.0.1:9/a --secret whsec_one'
 const NEW = /^TIX_SIGNING_SECRET=whsec_[\w-]{32}\n$/
@@ -171,8 +170,11 @@ describe('.env of the folder', () => {
 
   test('gives the sandbox its secret, which says so', async () => {
     const cwd = folderWith({ '.env': FILE })
-    const start = (folder: string) =>
-      runUntil('sandbox --port 0 --to http://127.0.0.1:9', /API +(\S+)/, async () => {}, { cwd: folder })
+    const start = async (folder: string) => {
+      const session = begin('sandbox --port 0 --to http://127.0.0.1:9', { cwd: folder, asText: true })
+      await session.printed(/API +(\S+)/)
+      return session.stop()
+    }
     expect((await start(cwd)).stdout).toContain(`  ${FILE}  This secret is from .env.\n`)
     expect((await start(emptyFolder())).stdout).toMatch(
       /This secret is new: your app needs it\. .+ secret >> \.env\n/,
