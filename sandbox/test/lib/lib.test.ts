@@ -22,10 +22,11 @@ test('without a seed, neither a fork nor a state that is restored gives an id ag
 test('[N140] secret characters are of the seed, and without one of nothing that is drawn or saved', () => {
   const [some, same] = [new Random(5), new Random(5)]
   expect(some.secretCharacters(32)).toBe(same.secretCharacters(32))
-  const random = new Random()
-  const { state } = random
-  expect(random.secretCharacters(32)).toMatch(/^[0-9A-Za-z]{32}$/)
-  expect(random.state).toEqual(state)
+  for (const random of [new Random(), new Random().fork()]) {
+    const { state } = random
+    expect(random.secretCharacters(32)).toMatch(/^[0-9A-Za-z]{32}$/)
+    expect(random.state).toEqual(state)
+  }
 })
 
 test('fractions are from 0 up to 1, and spread evenly', () => {
