@@ -98,17 +98,6 @@ describe('the gauge of failures', () => {
     expect(await points(late)).toEqual(['orders failing 3', 'orders parked 3'])
   })
 
-  test('is not there without failures, and nothing is counted without a provider', async () => {
-    const count = vi.fn(() => 3)
-    await failing({ failures: counting(count) }).send('ord_1')
-    expect(count).not.toHaveBeenCalled()
-    const seen = telemetry()
-    seen.register()
-    await failing({ failures: undefined }).send('ord_1')
-    expect(await seen.names()).toContain('tix_webhooks.deliveries')
-    expect(await seen.names()).not.toContain(GAUGE)
-  })
-
   test.each<[string, () => unknown]>([
     [
       'throws',
@@ -117,7 +106,6 @@ describe('the gauge of failures', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('down'))],
-    ['is no number', () => '3'],
     ['is NaN', () => Number.NaN],
   ])('has no point while a count %s, and has one again afterwards', async (_, broken) => {
     const seen = telemetry()

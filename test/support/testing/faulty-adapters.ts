@@ -175,10 +175,6 @@ const REQUESTS: Faults<PlainAdapter> = {
   })),
   'request-secrets': [
     options(({ secret, ...given }) => ({ ...given, secret: Array.isArray(secret) ? secret[0] : secret })),
-    options(({ secret, ...given }) => ({
-      ...given,
-      secret: Array.isArray(secret) ? [...secret].reverse() : secret,
-    })),
   ],
   // Passes on the options that it knows.
   'request-options, answer-timed-out, answer-in-flight, answer-unavailable, size-limit': options(
@@ -288,11 +284,7 @@ const ANSWERS: Faults<PlainAdapter> = {
   'answer-handled, missing-header': responding(
     ({ status, headers }) => new Response(null, { status, headers }),
   ),
-  'answer-handled': [
-    answering({ handled: 202 }),
-    heading((headers) => headers.delete('content-type')),
-    heading((headers) => headers.set('content-type', 'text/plain')),
-  ],
+  'answer-handled': [answering({ handled: 202 }), heading((headers) => headers.delete('content-type'))],
   'answer-duplicate, duplicate': answering({ duplicate: 409 }),
   'answer-unhandled, unknown-kind': answering({ unhandled: 404 }),
   'answer-discarded': answering({ discarded: 410 }),

@@ -147,19 +147,6 @@ test('deliveries are delivered one after the other, and may be made of the world
   for (const { run } of all) expect((await run()).mailer.sent).toEqual(['ord_1', 'ord_2'])
 })
 
-test('a process without a store in the world forgets, and the handler runs again', async () => {
-  const all = await interruptions({
-    prepare,
-    start: ({ mailer }, { now }) =>
-      tixWebhooks({ secret, now, on: { 'order.created': ({ data }) => mailer.send(data.order.id) } }),
-    delivery,
-  })
-  expect(await mailsAfter(all)).toEqual({
-    'dies before mailer.send (call 1)': 1,
-    'dies after mailer.send (call 1)': 2,
-  })
-})
-
 test('any framework is a process by its send, and its close is called at its end', async () => {
   const closed: string[] = []
   const all = await interruptions({
@@ -185,34 +172,7 @@ test('any framework is a process by its send, and its close is called at its end
   expect(closed).toEqual(['a', 'a'])
 })
 
-test('an app that has the real time alone is signed for at that time', async () => {
-  const all = await interruptions({
-    prepare,
-    start: ({ mailer, store }) =>
-      tixWebhooks({
-        secret,
-        store,
-        namespace: 'n',
-        on: { 'order.created': ({ data }) => mailer.send(data.order.id) },
-      }),
-    delivery,
-  })
-  await expect(Promise.all(all.map(({ run }) => run()))).resolves.toHaveLength(6)
-})
-
 describe('the first run', () => {
-  test('that calls nothing of the world, or only its store, is an error', async () => {
-    const mailer = makeMailer()
-    const start = started(() => mailer.send('a'))
-    await expect(interruptions({ prepare, start, delivery })).rejects.toThrow(
-      'The handler called nothing in the world but its store, so there is nothing to interrupt',
-    )
-    const outside: typeof start = (world, context) => start({ ...world, store: memoryStore() }, context)
-    await expect(interruptions({ prepare, start: outside, delivery })).rejects.toThrow(
-      'The handler called nothing in the world, so there is nothing to interrupt',
-    )
-  })
-
   test('that gets no 2xx rejects with its story', async () => {
     const start = started(async ({ mailer }) => {
       await mailer.send('a')
@@ -281,21 +241,4 @@ test.each<[object, string]>([
 ])('%o is refused', async (wrong, message) => {
   const options = { prepare, start: started(typical), delivery, ...wrong } as never
   await expect(interruptions(options)).rejects.toThrow(message)
-})
-
-test('prepare and start are given one clock', async () => {
-  const clocks = new Set<unknown>()
-  await interruptions({
-    prepare({ clock }) {
-      clocks.add(clock)
-      return prepare()
-    },
-    start(world, context) {
-      clocks.add(context.clock)
-      expect(context.now()).toBe(context.clock.now())
-      return started(typical)(world, context)
-    },
-    delivery,
-  })
-  expect(clocks.size).toBe(1)
 })

@@ -120,7 +120,6 @@ const { now } = createTestClock('2026-05-17T14:00:00.900Z')
 
 describe('a receiver passes all scenarios that have its options:', () => {
   test.each<[string, Partial<ScenarioOptions>]>([
-    ['another header', { signature: { header: 'X-Tix-Signature' } }],
     [
       'SHA-512, base64, milliseconds and no dot',
       {
@@ -138,11 +137,8 @@ describe('a receiver passes all scenarios that have its options:', () => {
     ],
     ['a secret of bytes', { secret: Uint8Array.of(0, 255, 10, 32, 200) }],
     ['a secret that is another with one character more', { secret: ['whsec_a', 'whsec_a1'] }],
-    ['the same the other way round', { secret: ['whsec_a1', 'whsec_a'] }],
     ['a secret longer than a block of the hash', { secret: 'k'.repeat(200) }],
     ['a tolerance of half a second', { toleranceSeconds: 0.5 }],
-    ['a tolerance of one second', { toleranceSeconds: 1 }],
-    ['a tolerance of three days', { toleranceSeconds: 259_200 }],
     ['a tolerance in milliseconds of t', { toleranceSeconds: 0.25, signature: { timestampUnit: 'ms' } }],
   ])('%s', async (_, options) => {
     const table = await withOptions({ secret: SECRET, now, ...options })
@@ -153,13 +149,6 @@ describe('a receiver passes all scenarios that have its options:', () => {
   test('another tolerance is seen by the stale and the future delivery alone', async () => {
     const table = await withOptions({ secret: SECRET, toleranceSeconds: 10 })
     expect(await failing(table, countingHandler())).toEqual(['stale', 'future'])
-  })
-
-  test('an onUnhandled, which gets the events of unknown kinds', async () => {
-    const kinds: string[] = []
-    const receiver = countingHandler({ onUnhandled: ({ type }) => void kinds.push(type) })
-    expect(await failing(await scenarios('event.published', { secret: SECRET }), receiver)).toEqual([])
-    expect(kinds).toEqual(['event.published.unheard_of', '__defineGetter__'])
   })
 })
 
@@ -182,28 +171,17 @@ describe('data', () => {
     expect(table.map(({ name }) => name)).not.toContain('thin')
     expect(await failing(table, countingHandler())).toEqual([])
   })
-
-  test('of each order that must run has an id of its own, also in another table', async () => {
-    const tables = [...(await withOptions({ secret: SECRET })), ...(await withOptions({ secret: SECRET }))]
-    const runs = tables.reduce((sum, scenario) => sum + scenario.expect.runs, 0)
-    const ids = tables
-      .filter(({ verdict }) => verdict === 'genuine')
-      .flatMap(({ deliveries }) => deliveries.map(({ body }) => JSON.parse(body).data.order.id))
-    expect(new Set(ids).size).toBe(runs)
-  })
 })
 
 test.each<[unknown, RegExp]>([
   [undefined, /^options must be an object of secret, signature, now, toleranceSeconds, data/],
   [{}, /^secret is undefined: pass the signing secret/],
-  [{ secret: 'whsec_a\n' }, /^secret begins or ends with white space/],
   [{ secret: SECRET, tolerance: 5 }, /^There is no option tolerance\. The options are/],
   [{ secret: SECRET, toleranceSeconds: 0 }, /^toleranceSeconds must be/],
   [{ secret: SECRET, now: 1 }, /^now must be a function/],
   [{ secret: SECRET, data: { order: { id: 'ord_1' } } }, /^data\.order\.id cannot be set/],
   [{ secret: SECRET, data: null }, /^data must be .*object, not null/],
   [{ secret: SECRET, only: 'stale' }, /^only must be "refused".*, not "stale"/],
-  [{ secret: SECRET, exact: 1 }, /^exact must be true or false/],
 ])('the options %o are refused', async (options, message) => {
   const made = withOptions(options)
   await expect(made).rejects.toThrow(TypeError)
