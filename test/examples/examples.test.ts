@@ -1,14 +1,17 @@
 import { execFile } from 'node:child_process'
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { promisify } from 'node:util'
+import Koa from 'koa'
 import type { JsonObject } from 'tix-webhooks'
+import { adapterCases } from 'tix-webhooks/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { lifecycleEvent, orderCreated } from '../support/deliveries.js'
+import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { DUPLICATE, exampleEnvironment, FAILED, HANDLED, post, schemaUrl } from '../support/examples.js'
-import { portOf } from '../support/http.js'
+import { listen, portOf } from '../support/http.js'
 import { testMysqlDatabase } from '../support/mysql-database.js'
 import { onMysql, onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
+import { deliver } from '../support/raw-bytes-harness.js'
 import { ROOT } from '../support/root.js'
 
 const printed = exampleEnvironment()
@@ -45,6 +48,26 @@ test('examples/own-inbox.ts proves an inbox by the conformance cases', async () 
   const { prove } = await import('../../examples/own-inbox.js')
   await prove()
   expect(printed.length).toBeGreaterThan(10)
+})
+
+test('examples/own-adapter.ts answers without the headers that a middleware has set for another body', async () => {
+  const { tixWebhooks } = await import('../../examples/own-adapter.js')
+  const app = new Koa().use((ctx, next) => {
+    ctx.set({ etag: '"1"', 'content-encoding': 'br' })
+    return next()
+  })
+  app.use(tixWebhooks({ secret: SECRET, on: { 'order.created': () => {} } }))
+  const { port, close } = await listen(createServer(app.callback()))
+  onTestFinished(close)
+  const { headers } = await deliver(port, await sign(orderCreated()))
+  expect([headers.etag, headers['content-encoding']]).toEqual([undefined, undefined])
+})
+
+test('examples/own-adapter.ts proves itself when it is run, without a test runner', async () => {
+  vi.spyOn(process, 'argv', 'get').mockReturnValue([process.execPath, `${ROOT}examples/own-adapter.ts`])
+  vi.resetModules()
+  await import('../../examples/own-adapter.js')
+  expect(printed).toEqual(adapterCases.map(({ name }) => `the adapter ${name}`))
 })
 
 test('examples/sqlite.ts keeps the tickets, the outbox and the record of an order together', async () => {

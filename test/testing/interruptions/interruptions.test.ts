@@ -182,16 +182,6 @@ describe('the first run', () => {
       /^Without an interruption: the delivery was not answered 2xx within 72 hours of retries\.\nattempt 1\n[\s\S]*attempt 11, after 259200 s/,
     )
   })
-
-  test('rejects with the error of prepare or start', async () => {
-    const fail = () => {
-      throw new Error('no server')
-    }
-    await expect(interruptions({ prepare: fail, start: started(typical), delivery })).rejects.toThrow(
-      'no server',
-    )
-    await expect(interruptions({ prepare, start: fail, delivery })).rejects.toThrow('no server')
-  })
 })
 
 test('a handler that gets no 2xx after an interruption rejects with the story', async () => {
@@ -204,15 +194,6 @@ test('a handler that gets no 2xx after an interruption rejects with the story', 
   const after = all.find(({ name }) => name === 'dies after tickets.set (call 3)')
   await expect(after?.run()).rejects.toThrow(
     /^dies after tickets\.set \(call 3\): the delivery was not answered 2xx[\s\S]*process 2 starts[\s\S]*answered 500 \{"outcome":"failed"\}/,
-  )
-})
-
-test('a handler that does not make the call again rejects, because nothing was tested', async () => {
-  let runs = 0
-  const start = started(({ mailer, tickets }) => (runs++ === 0 ? mailer.send('a') : tickets.set('x', 'y')))
-  const all = await interruptions({ prepare, start, delivery })
-  await expect(all.find(({ name }) => name.includes('mailer'))?.run()).rejects.toThrow(
-    'the process did not make this call this time',
   )
 })
 
