@@ -166,23 +166,6 @@ describe('the gauge of failures', () => {
       await vi.advanceTimersByTimeAsync(0)
       expect(await collect.now()).toEqual(['orders failing 3', 'orders parked 3'])
     })
-
-    test('is not asked twice when a late end comes while the next count hangs', async () => {
-      const [first, second] = [deferred<number>(), deferred<number>()]
-      const count = vi
-        .fn<Count>(() => 1)
-        .mockImplementationOnce(() => first.promise)
-        .mockImplementationOnce(() => second.promise)
-      const collect = collecting(count)
-      await collect.waiting()
-      await vi.advanceTimersByTimeAsync(10_000)
-      await collect.waiting()
-      first.resolve(1)
-      await vi.advanceTimersByTimeAsync(0)
-      await collect.waiting()
-      // The second statement of the first count is the third call.
-      expect(count).toHaveBeenCalledTimes(3)
-    })
   })
 })
 

@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { memoryFailures, memoryStore, type WebhookOptions } from 'tix-webhooks'
+import { memoryFailures, memoryStore } from 'tix-webhooks'
 import {
   type AdapterAnswer,
   type AdapterHarness,
@@ -386,54 +386,6 @@ describe('the cases of an adapter', () => {
       expect([id, count.closed]).toEqual([id, count.mounted])
       expect(count.mounted).toBeGreaterThan(0)
     }
-  })
-
-  test.each<[string, (headers: Record<string, string>) => AdapterAnswer['headers']]>([
-    ['as Headers', (headers) => new Headers(headers)],
-    [
-      'with names in capitals, and numbers',
-      (headers) => {
-        const given = Object.entries(headers).map(([name, value]) => [
-          name.toUpperCase(),
-          name === 'retry-after' ? Number(value) : [value],
-        ])
-        return { ...Object.fromEntries(given), 'x-none': undefined }
-      },
-    ],
-    ['with a charset', (headers) => ({ ...headers, 'content-type': 'application/json; charset=utf-8' })],
-  ])('read headers %s', async (_, give) => {
-    const correct = adapterHarness()
-    const harness: AdapterHarness = {
-      async mount(options) {
-        const { send, close } = await correct.mount(options)
-        const giving = async (delivery: Parameters<typeof send>[0]): Promise<AdapterAnswer> => {
-          const answer = await send(delivery)
-          return { ...answer, headers: give(answer.headers as Record<string, string>) }
-        }
-        return { send: giving, close }
-      },
-    }
-    const { message } = await failure('adapter', 'answer-retry-later', harness)
-    expect(message).toBe('answer-retry-later did not fail')
-  })
-
-  test.each<[string, (body: Uint8Array) => Uint8Array, RegExp]>([
-    ['fewer bytes', (body) => body.subarray(1), /rawBody to be the \d+ bytes that were sent, but it was \d+/],
-    ['other bytes', (body) => body.map((byte, at) => (at === 5 ? byte ^ 1 : byte)), /bytes that differ/],
-    ['a different event', (body) => body, /expected the event {.*…, but it was {.*…\.\n/],
-  ])('name %s', async (_, change, told) => {
-    const changed = (options: WebhookOptions) => {
-      const handle = options.on['order.created'] as (event: object, ctx: object) => unknown
-      const on = {
-        'order.created': (event: object, ctx: { rawBody: Uint8Array }) =>
-          handle({ ...event, added: 1 }, { ...ctx, rawBody: change(ctx.rawBody) }),
-      }
-      return { ...options, on } as WebhookOptions
-    }
-    const harness = adapterHarness((right) => ({
-      receiverOf: (options) => right.receiverOf(changed(options)),
-    }))
-    expect((await failure('adapter', 'body-names', harness)).message).toMatch(told)
   })
 })
 

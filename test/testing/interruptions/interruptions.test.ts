@@ -7,7 +7,7 @@ import {
   type SignedDelivery,
   signedDelivery,
 } from 'tix-webhooks/testing'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 const secret = 'whsec_test'
 const delivery = await signedDelivery('order.created', { secret })
@@ -170,18 +170,6 @@ test('any framework is a process by its send, and its close is called at its end
   closed.length = 0
   await all.find(({ name }) => name.startsWith('dies after tickets.set'))?.run()
   expect(closed).toEqual(['a', 'a'])
-})
-
-describe('the first run', () => {
-  test('that gets no 2xx rejects with its story', async () => {
-    const start = started(async ({ mailer }) => {
-      await mailer.send('a')
-      throw new Error('never')
-    })
-    await expect(interruptions({ prepare, start, delivery })).rejects.toThrow(
-      /^Without an interruption: the delivery was not answered 2xx within 72 hours of retries\.\nattempt 1\n[\s\S]*attempt 11, after 259200 s/,
-    )
-  })
 })
 
 test('a handler that gets no 2xx after an interruption rejects with the story', async () => {
