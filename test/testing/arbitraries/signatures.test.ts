@@ -137,33 +137,6 @@ describe('a hostile header', () => {
       't is not made of decimal digits alone.',
     ])
   })
-
-  test('has every listed form', () => {
-    const [, valid = ''] = header.split(',')
-    expectEach(hostileHeaders({ of: header }), (value) => ({
-      missing: value === undefined || value === null,
-      empty: value === '' || (Array.isArray(value) && value.length === 0),
-      array: Array.isArray(value) && joined(value).includes(valid),
-      'the same t twice': contentsOf(value, 't').join() === `${signedAt},${signedAt}`,
-      'two of t': new Set(contentsOf(value, 't')).size === 2,
-      'digits of another script': /t=[٠-٩]+,/.test(joined(value)),
-      'wide digits': /t=[０-９]+,/.test(joined(value)),
-      'a huge t': contentsOf(value, 't').some((t) => /^[0-9]{17,}$/.test(t)),
-      'a control character': /\p{Cc}/u.test(joined(value)) && joined(value).includes(valid),
-      'a line that injects': joined(value).includes('\r\nx-injected'),
-      'just too long': joined(value).length > 4096 && joined(value).length < 4130,
-      'just too many': contentsOf(value, 'v1').length === 17,
-      'a new name for v1': joined(value).includes(valid.replace('v1', 'v0')),
-      'one digit more': joined(value).endsWith(`${valid}0`),
-      'one digit less': joined(value) === header.slice(0, -1),
-      'the form of another service': joined(value).startsWith('sha256='),
-      'a token': joined(value).startsWith('Bearer '),
-    }))
-    const withValid = manyOf(hostileHeaders({ of: header }), 1000).filter((value) =>
-      joined(value).includes(valid),
-    )
-    expect(withValid.length).toBeGreaterThan(500)
-  })
 })
 
 describe('a header that is sendable', () => {

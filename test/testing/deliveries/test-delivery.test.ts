@@ -92,6 +92,12 @@ describe.each(Object.entries(CLIENTS))('to %s', (_name, send) => {
   })
 })
 
+test('toRequest takes a URL, or what is relative to that of the local host', async () => {
+  const { toRequest } = await signedDelivery('order.created', { secret })
+  const urls = ['hooks?x=1', new URL('https://example.com:8443/hooks')].map((url) => toRequest(url).url)
+  expect(urls).toEqual(['http://localhost/hooks?x=1', 'https://example.com:8443/hooks'])
+})
+
 test('toInject gives what inject takes: headers of its own, and bytes as a Buffer', async () => {
   const { toInject, header, headers, body } = await signedDelivery('order.created', { secret })
   const request = toInject('/hooks')
