@@ -118,6 +118,18 @@ describe('the context', () => {
     expect([ctx.signal, ctx.tx]).toEqual([given.signal, given.tx])
   })
 
+  test('calls a getter that was given when it is read, and not before', async () => {
+    let reads = 0
+    const ctx = await contextWith({
+      get tx() {
+        reads += 1
+        return 'tx'
+      },
+    })
+    expect(reads).toBe(0)
+    expect(ctx.tx).toBe('tx')
+  })
+
   test.each(['request', 'tx', 'account'] as const)(
     'says that %s is missing, when it is read',
     async (field) => {

@@ -167,7 +167,6 @@ const { get, ...others } = memoryFailures()
 
 const SHOWN: Rows = {
   store: [
-    [claiming({ status: 'claimed', attempt: 1n }), claimed('{"status":"claimed","attempt":"bigint 1"}')],
     [claiming(circular()), claimed('[object Object]')],
     [
       storeHarness(() => ({ decide: (_, call, now) => transition(undefined, call, now) })),

@@ -119,19 +119,6 @@ const BODIES: Faults<PlainAdapter> = {
       body: async (maxBytes) => (await requestBody(request)(1e9)).subarray(0, maxBytes),
     })),
   ],
-  // Counts characters.
-  'size-bytes': (right) => ({
-    receiverOf: (given) =>
-      right.receiverOf({ ...given, maxBodyBytes: 2 * (given.maxBodyBytes ?? 1_048_576) }),
-    deliveryOf: (request) => ({
-      ...right.deliveryOf(request),
-      body: async (twice) => {
-        const body = await requestBody(request)(twice)
-        if (new TextDecoder().decode(body).length * 2 <= twice) return body
-        throw Object.assign(new Error('too long'), { code: 'too_large' })
-      },
-    }),
-  }),
   'size-small, empty-body': (right) => ({
     async handle(request) {
       const { size } = await request.clone().blob()

@@ -49,18 +49,6 @@ function limiting(change: (limits: Limits, attempts: number) => Limits): Failure
   }))
 }
 
-/** Keep limits of attempts that depend on the one before. */
-function remembering(limitOf: (before: number, now: number) => number): FailuresPatch {
-  return (right) => {
-    const limits = new Map<string, number>()
-    return keeping(({ key, parkAfter: { attempts: now = Infinity } = {} }) => {
-      const attempts = limitOf(limits.get(key) ?? now, now)
-      limits.set(key, attempts)
-      return { parkAfter: { attempts } }
-    })(right)
-  }
-}
-
 /** Return fields that they note at each attempt, instead of what they have kept, and keep the notes when a failure is deleted. */
 function noting(
   note: (failed: FailedDelivery, before: Partial<Failure>, after: Failure) => Partial<Failure>,
@@ -192,10 +180,7 @@ const KEEPING: Faults<KeptFailures> = {
   'park-time': limiting((limits) => (limits.ms === undefined ? limits : { ...limits, ms: limits.ms + 1 })),
   'park-both': limiting(({ attempts, ...limits }) => (attempts === undefined ? limits : { attempts })),
   'park-never': limiting((limits) => ({ ms: 12 * 3_600_000, ...limits })),
-  'park-limits': [
-    limiting(({ attempts, ...limits }, now) => (attempts === now ? { attempts } : limits)),
-    remembering((first) => first),
-  ],
+  'park-limits': [limiting(({ attempts, ...limits }, now) => (attempts === now ? { attempts } : limits))],
   'park-late': noting(({ failedAt, parkAfter = {} }, _, { firstAt }) => ({
     state: ms(failedAt) - ms(firstAt) >= (parkAfter.ms ?? Infinity) ? 'parked' : 'failing',
   })),

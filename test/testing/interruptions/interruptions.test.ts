@@ -185,6 +185,22 @@ test('a handler that gets no 2xx after an interruption rejects with the story', 
   )
 })
 
+test('a handler that does not make the call again rejects, because nothing was tested', async () => {
+  let runs = 0
+  const start = started(({ mailer, tickets }) => (runs++ === 0 ? mailer.send('a') : tickets.set('x', 'y')))
+  const all = await interruptions({ prepare, start, delivery })
+  await expect(all.find(({ name }) => name.includes('mailer'))?.run()).rejects.toThrow(
+    'the process did not make this call this time',
+  )
+})
+
+test('a first run that calls nothing of the world is an error', async () => {
+  const start = started(() => makeMailer().send('a'))
+  await expect(interruptions({ prepare, start, delivery })).rejects.toThrow(
+    'The handler called nothing in the world but its store, so there is nothing to interrupt',
+  )
+})
+
 test('a world that nobody sees is disposed of, one that is returned is not', async () => {
   const disposed: number[] = []
   let made = 0

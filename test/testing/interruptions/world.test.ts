@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import Libsql from 'libsql'
 import { interruptions, signedDelivery } from 'tix-webhooks/testing'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 
 const delivery = await signedDelivery('order.created', { secret: 'whsec_test' })
 const ok = { status: 200 }
@@ -203,6 +203,22 @@ test('the world gets real objects and the functions that it was given before', a
   expect((seen[2] as unknown[])[0]).toBe(a)
 })
 
+test('errors of the world and of callbacks reach the process as they are', async () => {
+  const error = new RangeError('full')
+  await namesOf(
+    () => ({
+      fail: async () => {
+        throw error
+      },
+      within: async (act: () => Promise<unknown>) => act(),
+    }),
+    async ({ fail, within }) => {
+      expect(await fail().catch((caught: unknown) => caught)).toBe(error)
+      expect(await within(() => Promise.reject(error)).catch((caught) => caught)).toBe(error)
+    },
+  )
+})
+
 describe('of a dead process', () => {
   const makeWorld = () => {
     const log: string[] = []
@@ -277,6 +293,16 @@ describe('of a dead process', () => {
     const world = await interrupted(name, makeWorld, act)
     await new Promise((resolve) => setTimeout(resolve, 5))
     expect(world.log).toEqual(log)
+  })
+
+  test('nothing is printed', async () => {
+    using info = vi.spyOn(console, 'info').mockImplementation(() => {})
+    await interrupted('dies after noteNow (call 1)', makeWorld, ({ noteNow }) => {
+      noteNow('a')
+      console.info('dead')
+    })
+    // The first run.
+    expect(info.mock.calls).toEqual([['dead']])
   })
 
   test.each(['destroy', 'release'])('a connection ends by its %s', async (way) => {
