@@ -245,4 +245,10 @@ describe.each(EXPRESS_VERSIONS)('Express $version', ({ express }) => {
       ),
     ])
   })
+
+  test('a body that passes the parsers unread is handled', async () => {
+    const app = await behind([express.json(), express.urlencoded({ extended: true })])
+    const headers = { 'content-type': 'text/plain' }
+    assertAnswer(await deliver(app.port, await sign(PRETTY), { headers }), 200, 'handled')
+  })
 })
