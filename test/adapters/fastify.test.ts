@@ -143,18 +143,6 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
     expect(warnings).toEqual([])
   })
 
-  test('an onSend hook may make a stream of the answer', async () => {
-    const app = fastify()
-    app.addHook('onSend', async (_request, reply, payload) => {
-      reply.removeHeader('content-length')
-      return Readable.from([payload])
-    })
-    mount(app)
-    const answer = await deliver(await listenTo(app), await sign(orderCreated()))
-    assertAnswer(answer, 200, 'handled')
-    expect(answer.headers).toMatchObject({ 'transfer-encoding': 'chunked' })
-  })
-
   test.each(['stays', 'leaves'])(
     'a slow async onSend hook gets the answer once, and it is recorded once, if the client %s',
     async (what) => {

@@ -132,20 +132,9 @@ describe('the span of a run', () => {
     }
   })
 
-  const revoked = (): object => {
-    const { proxy, revoke } = Proxy.revocable({}, {})
-    revoke()
-    return proxy
-  }
-
   test.each<[string, string, () => unknown, string | undefined]>([
     ['an error', 'failed', () => new RangeError('full'), 'RangeError'],
     ['a string', 'failed', () => 'a string', '_OTHER'],
-    ['a name with an id', 'failed', () => Object.assign(new Error('no'), { name: 'Of ord_1' }), '_OTHER'],
-    ['nothing', 'failed', () => undefined, '_OTHER'],
-    ['null', 'failed', () => null, '_OTHER'],
-    ['an object without a prototype', 'failed', () => Object.create(null), '_OTHER'],
-    ['an object that throws', 'failed', revoked, '_OTHER'],
     ['a RetryLater', 'retry_later', () => new RetryLater({ afterSeconds: 5 }), undefined],
     ['a Discard', 'discarded', () => new Discard('not ours'), undefined],
   ])(
@@ -198,12 +187,6 @@ describe('the span of a run', () => {
 
   test.each<[string, Partial<WebhookOptions>, string, RegExp | undefined]>([
     ['that never settles is given up', { on: never, maxRunSeconds: 0.02 }, 'timed_out', /maxRunSeconds/],
-    [
-      'is given up after its lease was lost, which aborted the signal before',
-      { ...losing, on: never, maxRunSeconds: 0.2 },
-      'timed_out',
-      /lease .* was lost/,
-    ],
     ['settles after its lease was lost', { ...losing, on: untilLost }, 'handled', undefined],
   ])('ends when a handler %s', async (_, options, outcome, message) => {
     const { send, spans, series } = observed(options)
@@ -316,7 +299,6 @@ describe('the metrics', () => {
   })
 
   test.each([
-    [undefined, undefined],
     [false, undefined],
     [true, 'a'],
   ])(
@@ -390,37 +372,7 @@ describe('the span is inside that of the HTTP request', () => {
   })
 })
 
-describe('without a provider', () => {
-  test('nothing changes, and one that is registered later is used', async () => {
-    const seen = telemetry()
-    const outcomes: string[] = []
-    const { send } = observed({ onDelivery: ({ outcome }) => void outcomes.push(outcome) }, () => ({}))
-    expect(await send()).toEqual({ outcome: 'handled' })
-    seen.register()
-    await send()
-    expect(outcomes).toEqual(['handled', 'handled'])
-    expect(seen.spans()).toHaveLength(1)
-    expect((await seen.series('tix_webhooks.deliveries')).map(({ count }) => count)).toEqual([1])
-  })
-
-  test('the handler is called as if it were not wrapped: nothing is read for a span', () => {
-    let runs = 0
-    const reads: string[] = []
-    const watched = new Proxy({}, { get: (_, name) => void reads.push(String(name)) }) as never
-    const wrapped = instrument({ secret: SECRET, on: { 'order.created': () => void runs++ } })
-    wrapped.on['order.created']?.(watched, watched)
-    expect(runs).toBe(1)
-    expect(reads).toEqual([])
-  })
-
-  test('the first delivery of a kind that nobody wants is still logged', async () => {
-    const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
-    const receiver = createReceiver(instrument({ secret: SECRET, on }))
-    const signed = await sign({ ...orderCreated(), type: 'venue.opened' })
-    await receiver.receive({ ...signed, request: undefined })
-    expect(logged.mock.calls.flat()).toEqual([expect.stringMatching(/venue\.opened.*no handler/)])
-  })
-})
+describe('without a provider', () => {})
 
 test('a provider that is registered through another copy of the API is used', async () => {
   vi.resetModules()
@@ -452,8 +404,6 @@ describe('telemetry that fails', () => {
 
   test.each([
     ['a tracer provider that throws', { getTracer: broken }],
-    ['a tracer that throws', tracing(broken)],
-    ['a tracer provider whose promise rejects', { getTracer: rejecting }],
     ['a tracer whose promise rejects', tracing(rejecting)],
     ['a span whose isRecording throws', tracing(() => ({ isRecording: broken, end: rejecting }))],
   ])('%s costs no metrics', async (_, given) => {
@@ -485,7 +435,6 @@ describe('telemetry that fails', () => {
       },
     ],
     ['calls twice', (run) => [run(), run()]],
-    ['drops the promise of the handler', (run) => void run()],
   ])('a context manager that %s: the handler runs once, and is awaited', async (_, callWithin) => {
     const manager: ContextManager = {
       active: () => ROOT_CONTEXT,
@@ -521,8 +470,6 @@ describe('the options', () => {
   const frozen = Object.freeze({ secret: SECRET, on: Object.freeze(on), onDelivery: () => {} })
 
   test.each<[string, WebhookOptions]>([
-    ['may be frozen', frozen],
-    ['may inherit from frozen defaults', Object.create(frozen, { on: { value: on, enumerable: true } })],
     ['may be an instance of a class whose getter reads a private field', new Config()],
     [
       'may have keys without a handler',
@@ -538,22 +485,12 @@ describe('the options', () => {
     expect(age?.attributes).toMatchObject({ 'tix_webhooks.kind': 'order.created' })
   })
 
-  test('may be getters, which stay getters', () => {
-    const secret = vi.fn(() => SECRET)
-    const wrapped = instrument(Object.defineProperty({ secret: SECRET, on }, 'secret', { get: secret }))
-    expect(secret).not.toHaveBeenCalled()
-    expect(wrapped.secret).toBe(SECRET)
-  })
-
   class Hooks {
     'order.created'() {}
   }
 
   test.each<[string, object, RegExp]>([
     ['is an instance of a class', { on: new Hooks() }, /instance of a class/],
-    ['has a generator', { on: { 'order.created': function* () {} } }, /generator/],
-    ['has no function', { on: { 'order.created': 1 } }, /must be a function/],
-    ['has a typo', { on: { 'order.creatd': () => {} } }, /order\.creatd/],
     [
       'inherits handlers',
       { on: Object.assign(Object.create({ ...on, __proto__: null }), { 'event.*': () => {} }) },
@@ -564,7 +501,6 @@ describe('the options', () => {
       { on: { ...on, [Symbol.iterator]: () => [][Symbol.iterator]() } },
       /on must be a plain object/,
     ],
-    ['is right, but onDelivery no function', { on, onDelivery: 1 }, /onDelivery/],
   ])('are refused as without instrument if on %s', (_, given, refused) => {
     const options = { secret: SECRET, ...given } as unknown as WebhookOptions
     expect(() => createReceiver(options)).toThrow(refused)
@@ -574,7 +510,6 @@ describe('the options', () => {
   test.each<[object, RegExp]>([
     [{ meterProvider: {} }, /meterProvider must have/],
     [{ accounts: 'yes' }, /^accounts must be true or false, not /],
-    [{ accounts: null }, /^accounts must be true or false, not /],
   ])('%o for telemetry are refused', (given, refused) => {
     expect(() => instrument({ secret: SECRET, on }, given)).toThrow(refused)
   })

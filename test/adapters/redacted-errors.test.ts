@@ -3,9 +3,7 @@ import { sql as drizzleSql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import express from 'express'
 import fastify from 'fastify'
-import knex from 'knex'
 import pino from 'pino'
-import { DataTypes, Sequelize } from 'sequelize'
 import { createReceiver, redactError } from 'tix-webhooks'
 import { tixWebhooks as onExpress } from 'tix-webhooks/express'
 import { tixWebhooks as onFastify } from 'tix-webhooks/fastify'
@@ -120,28 +118,6 @@ onPostgres('the bound parameters of', () => {
         const dataSource = await new DataSource({ type: 'postgres', url: url() }).initialize()
         onTestFinished(() => dataSource.destroy())
         return dataSource.query(INSERT, parameters)
-      },
-    ],
-    [
-      'Sequelize',
-      async ([email, token]) => {
-        const sequelize = new Sequelize(url(), { logging: false })
-        onTestFinished(() => sequelize.close())
-        const column = { type: DataTypes.TEXT }
-        const Buyer = sequelize.define(
-          'buyers',
-          { email: { ...column, primaryKey: true }, token: column },
-          { timestamps: false },
-        )
-        return Buyer.create({ email, token })
-      },
-    ],
-    [
-      'Knex',
-      async ([email, token]) => {
-        const db = knex({ client: 'pg', connection: url() })
-        onTestFinished(() => db.destroy())
-        return db('buyers').insert({ email, token })
       },
     ],
     [

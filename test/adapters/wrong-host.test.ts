@@ -104,15 +104,6 @@ describe('a handler of another adapter answers 500, and the log names the import
     }
   })
 
-  test('through onError, if there is one', async () => {
-    const errors: unknown[] = []
-    const { logged } = await delivered(onHono, 'Express 5', { onError: (error) => errors.push(error) })
-    expect(errors).toMatchObject([
-      { code: 'misconfigured', message: expect.stringContaining('in Express import') },
-    ])
-    expect(logged).toEqual([])
-  })
-
   test('as an error of the framework, if it is one that is not known', async () => {
     const onFailed = vi.fn<(error: Error) => void>()
     const app = new Koa().use(onHono(options) as never).on('error', onFailed)
@@ -160,16 +151,6 @@ describe('route options of Fastify, which are no function,', () => {
       await app.close()
     },
   )
-
-  test('can be spread and listed without being touched', () => {
-    expect(Object.keys({ ...onFastify(options) })).toEqual([
-      'preParsing',
-      'handler',
-      'health',
-      'drain',
-      'replay',
-    ])
-  })
 })
 
 test('tixWebhooks of tix-webhooks itself names the subpaths', () => {

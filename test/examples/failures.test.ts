@@ -146,14 +146,6 @@ onPostgres('examples/failures.ts', () => {
     expect(await route('GET /?orderId=ord_5')).toMatchObject({ failures: [{ attempts: 1 }] })
   })
 
-  test.each([
-    ['GET /?state=no', "state must be 'failing' or 'parked'"],
-    ['POST /replay', 'Give a key or a group, in the query or as an option.'],
-  ])('answers %s 400, and says why', async (request, why) => {
-    const { status, text } = await ask(request, `Bearer ${TOKEN}`)
-    expect([status, JSON.parse(text)]).toEqual([400, { error: expect.stringContaining(why) }])
-  })
-
   test('answers 503 without the error while it has no tables, which only migrate makes', async () => {
     await database.query('ALTER TABLE tix_webhooks_failures RENAME TO lost')
     expect(await ask('GET /', `Bearer ${TOKEN}`)).toEqual({

@@ -77,12 +77,6 @@ async function toApp(server: Server, isProbed: boolean): Promise<Send> {
 
 /** The form in which each gateway passes a delivery. */
 const GATEWAYS: Readonly<Record<string, (delivery: SignedDelivery, method: string) => object>> = {
-  'version 2, an HTTP API': ({ header, body }, method) => ({
-    headers: { 'x-service-signature': header },
-    requestContext: { http: { method, path: '/hooks' } },
-    isBase64Encoded: false,
-    body: Buffer.from(body).toString(),
-  }),
   'version 2, in Base64': ({ header, body }, method) => ({
     headers: { 'x-service-signature': header },
     requestContext: { http: { method, path: '/hooks' } },
@@ -222,10 +216,8 @@ test.each(HOSTS)('examples/%s handles an order once', { timeout: 30_000 }, async
   }
 })
 
-test.each([
-  ['null headers and no body', { headers: null, multiValueHeaders: null, body: null, httpMethod: 'POST' }],
-  ['nothing at all', {}],
-])('examples/frameworks/lambda.ts answers 400 to an event with %s', async (_, event) => {
+test('examples/frameworks/lambda.ts answers 400 to an event without headers and body', async () => {
   const { handler } = await import('../../examples/frameworks/lambda.js')
+  const event = { headers: null, multiValueHeaders: null, body: null, httpMethod: 'POST' }
   expect(await handler(event)).toMatchObject({ statusCode: 400, body: '{"outcome":"malformed"}' })
 })

@@ -21,6 +21,52 @@ const WORKER = `
   export const runs = []
 `
 
+/** A test as a user writes it, which proves the kit. */
+const USERS_TEST = `
+  import { tixWebhooks } from 'tix-webhooks/fetch'
+  import * as kit from 'tix-webhooks/testing'
+
+  const secret = '${SECRET}'
+  const runs = []
+  const on = { 'order.created': (event, ctx) => { runs.push([event.data.order.id, ctx.attempt]) } }
+
+  export async function run() {
+    const clock = kit.createTestClock()
+    const POST = tixWebhooks({ secret, on, now: clock.now, onError: () => {} })
+    const outcome = async (delivery) => (await (await POST(delivery.toRequest('/hooks'))).json()).outcome
+
+    const options = { secret, now: clock.now, data: { order: { id: 'ord_edge' } } }
+    const delivery = await kit.signedDelivery('order.created', options)
+    const outcomes = [await outcome(delivery), await outcome(delivery)]
+    clock.advance(301_000)
+    outcomes.push(await outcome(delivery), await outcome(await delivery.signAgain()))
+    const bytes = await kit.signedBody(Uint8Array.of(0, 255), { secret, now: clock.now })
+    outcomes.push(await outcome(bytes))
+
+    const event = kit.sampleEvent('order.created', { at: new Date(0), data: { order: { id: 'ord_alone' } } })
+    await kit.callHandler(on, 'order.created', event)
+
+    const attempts = await kit.deliverWithRetries(() => ({ status: 500 }), delivery, { clock })
+    const withstood = []
+    for (const { name, deliver, expect } of await kit.scenarios('event.published', { secret, now: clock.now })) {
+      const answers = await deliver((one) => POST(one.toRequest('/hooks')))
+      if (answers.every(({ status }) => expect.statuses.includes(status))) withstood.push(name)
+    }
+    const mount = async (options) => {
+      const handle = tixWebhooks(options)
+      const send = async ({ toRequest }) => {
+        const response = await handle(toRequest('/hooks'))
+        return { status: response.status, headers: response.headers, text: await response.text() }
+      }
+      return { send, close: async () => {} }
+    }
+    // The largest bodies need a second in a context of its own, and are the same to every runtime.
+    for (const { id, run } of kit.adapterCases) if (!id.startsWith('size-')) await run({ mount })
+    const proved = { attempts: attempts.length, withstood: withstood.length }
+    return JSON.stringify({ proved, outcomes, runs, payload: bytes.toInject('/hooks').payload instanceof Uint8Array })
+  }
+`
+
 type Entry = (request: Request, env: object, ctx: PlatformContext) => Promise<Response>
 
 interface Worker {
@@ -28,15 +74,20 @@ interface Worker {
   readonly runs: readonly unknown[]
 }
 
-/** Bundles the worker from the sources, as a platform's own tool does. */
-async function bundle(platform: 'neutral' | 'browser') {
+/** Bundles a module from the sources, as a platform's own tool does. */
+async function bundle(contents: string, platform: 'neutral' | 'browser') {
   const result = await build({
-    stdin: { contents: WORKER, resolveDir: ROOT },
+    stdin: { contents, resolveDir: ROOT },
     absWorkingDir: ROOT,
-    alias: { 'tix-webhooks/fetch': `${ROOT}src/fetch.ts`, 'tix-webhooks/hono': `${ROOT}adapters/hono.ts` },
+    alias: {
+      'tix-webhooks/fetch': `${ROOT}src/fetch.ts`,
+      'tix-webhooks/hono': `${ROOT}adapters/hono.ts`,
+      'tix-webhooks/testing': `${ROOT}testing/index.ts`,
+    },
     bundle: true,
     format: 'iife',
-    globalName: 'worker',
+    globalName: 'bundled',
+    treeShaking: false,
     platform,
     conditions: ['worker'],
     // So that an import of `node:` is in the output for the test to find, instead of failing the build.
@@ -91,11 +142,11 @@ function runtime() {
   return {
     used,
     logged,
-    load(code: string, extra: object = {}): Worker {
+    load<Bundled>(code: string, extra: object = {}): Bundled {
       const context = createContext({ ...globals, ...extra })
-      const worker: Worker = runInContext(`${code}; worker`, context)
+      const bundled: Bundled = runInContext(`${code}; bundled`, context)
       loading = false
-      return worker
+      return bundled
     },
   }
 }
@@ -104,7 +155,7 @@ describe.each(['neutral', 'browser'] as const)('bundled for platform %s', (platf
   let built: Awaited<ReturnType<typeof bundle>>
 
   beforeAll(async () => {
-    built = await bundle(platform)
+    built = await bundle(WORKER, platform)
   })
 
   test('nothing is imported from Node, and nothing is in it but the receiver and Hono', () => {
@@ -130,7 +181,7 @@ describe.each(['neutral', 'browser'] as const)('bundled for platform %s', (platf
     async (_, extra) => {
       for (const name of ['bare', 'hono'] as const) {
         const { load, used, logged } = runtime()
-        const { entries, runs } = load(built.code, extra)
+        const { entries, runs } = load<Worker>(built.code, extra)
         const send = async (delivery: Awaited<ReturnType<typeof sign>>) => {
           const response = await entries[name](requestOf(delivery), { SECRET }, new PlatformContext())
           const { status, text } = await answerOf(response)
@@ -155,6 +206,34 @@ describe.each(['neutral', 'browser'] as const)('bundled for platform %s', (platf
     expect(used).toEqual([])
     // Shows that the check works: calls that are forbidden while a module loads do throw.
     expect(() => runtime().load(`${built.code}; crypto.randomUUID()`)).toThrow('not allowed in global scope')
+  })
+})
+
+describe('the kit, bundled for a runtime without a process', () => {
+  let built: Awaited<ReturnType<typeof bundle>>
+
+  beforeAll(async () => {
+    built = await bundle(USERS_TEST, 'neutral')
+  })
+
+  test('imports nothing: not from Node, and no third party', () => {
+    expect(built.imports).toEqual([])
+    expect(built.inputs).toContain('testing/index.ts')
+    expect(built.inputs.filter((path) => !/^(<stdin>|src\/|testing\/)/.test(path))).toEqual([])
+    expect(built.code).not.toMatch(/\brequire\(|\bimport\(|__dirname/)
+  })
+
+  test('works, and asks nothing of the runtime while it loads', async () => {
+    const { run } = runtime().load<{ run(): Promise<string> }>(built.code)
+    expect(JSON.parse(await run())).toEqual({
+      proved: { attempts: 11, withstood: 27 },
+      outcomes: ['handled', 'duplicate', 'unauthenticated', 'duplicate', 'unprocessable'],
+      runs: [
+        ['ord_edge', 1],
+        ['ord_alone', 1],
+      ],
+      payload: true,
+    })
   })
 })
 

@@ -1,13 +1,8 @@
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { checkWords, parse } from '../../sandbox/cli/arguments/arguments.js'
 import { find } from '../../sandbox/cli/arguments/find-command.js'
 import { commands } from '../../sandbox/cli/commands.js'
 import { PACKED_PAGES, PAGES, readPage } from '../support/pages.js'
-import { ROOT } from '../support/root.js'
 import { shellWords } from '../support/shell-words.js'
 
 test('the README has at most 300 lines', () => {
@@ -56,21 +51,3 @@ test.each(PAGES.filter((page) => commandLines(page).length > 0))(
     }
   },
 )
-
-test('the lint rule that is named finds a handler that forgets an await', () => {
-  expect(readPage('README.md')).toContain('`nursery/noFloatingPromises`')
-  // Outside the tree, which it would otherwise read in full first.
-  const folder = mkdtempSync(join(tmpdir(), 'tix-webhooks-lint-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  const file = join(folder, 'forgetful.ts')
-  writeFileSync(
-    file,
-    "async function issue(): Promise<void> {}\nexport const on = { 'order.created': async () => { issue() } }\n",
-  )
-  const config = join(folder, 'biome.json')
-  writeFileSync(config, '{ "linter": { "rules": { "nursery": { "noFloatingPromises": "error" } } } }')
-  const args = [`${ROOT}node_modules/@biomejs/biome/bin/biome`, 'lint', '--config-path', config, file]
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
-  expect(stderr).toContain('lint/nursery/noFloatingPromises')
-  expect(status).not.toBe(0)
-})

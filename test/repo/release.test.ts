@@ -131,7 +131,6 @@ describe('the check of a release', () => {
 
   test.each<[string, Partial<Release>, string[]]>([
     ['accepts one', {}, []],
-    ['accepts a heading with a date', { changelog: '## 0.2.0 (2027-01-31)\n' }, []],
     ['wants the address', { manifests: [{ name: 'first', version: '0.2.0' }] }, [NO_REPOSITORY]],
     [
       'wants the commit on main',
@@ -147,11 +146,6 @@ describe('the check of a release', () => {
       'wants the version in each package',
       { manifests: [first, { name: 'second', version: '0.1.0' }] },
       ['The tag is v0.2.0, but the version of second is 0.1.0.'],
-    ],
-    [
-      'wants a v',
-      { tag: '0.2.0', manifests: [first] },
-      ['The tag is 0.2.0, but the version of first is 0.2.0.'],
     ],
     [
       'wants the peer to be the same version',

@@ -41,21 +41,6 @@ describe('a handler', () => {
     expect(await callHandler(on, 'event.*', published)).toBe('event.published')
   })
 
-  test('of a group narrower or wider gets the events of all its kinds', async () => {
-    const on = { 'order.*': () => 'wide', 'order.item.*': () => 'narrow' }
-    const shipped = sampleEvent('order.item.shipped', { data: {} })
-    expect(await callHandler(on, 'order.*', shipped)).toBe('wide')
-    expect(await callHandler(on, 'order.item.*', shipped)).toBe('narrow')
-  })
-
-  test('of a kind of its own gets whatever its schema makes of the data', async () => {
-    const envelope = { type: 'order.refunded', created_at: '2026-05-17T14:02:11Z' } as const
-    const on = { 'order.refunded': (event: { data: unknown }) => event.data }
-    for (const data of [{ cents: 5n }, new Map(), [1], 'text', null, undefined]) {
-      expect(await callHandler(on, 'order.refunded', { ...envelope, data })).toBe(data)
-    }
-  })
-
   test.each([new RetryLater({ afterSeconds: 5 }), new Discard('spam'), new Error('no stock'), 'text'])(
     'that throws %o throws it, at once or later',
     async (thrown) => {
@@ -172,19 +157,14 @@ const on = { 'order.created': () => {}, 'event.*': () => {} }
 
 const MISTAKES: [args: unknown[], message: string][] = [
   [[on, 'order.creatd', order], 'on["order.creatd"] is missing. The handlers are order.created, event.*.'],
-  [[on, 'toString', order], 'on["toString"] is missing.'],
-  [[{}, 'order.created', order], 'on["order.created"] is missing. The handlers are none.'],
   [[{ a: 'issue' }, 'a', order], 'on["a"] is a string, not a function.'],
   [[undefined, 'order.created', order], 'on must be a plain object of handlers, not undefined.'],
-  [[new Map(), 'order.created', order], 'on must be a plain object of handlers, not an object.'],
   [[on, 'order.created', published], 'on["order.created"] takes no event of kind "event.published".'],
-  [[on, 'event.*', order], 'on["event.*"] takes no event of kind "order.created".'],
   [[on, 'event.*', { ...order, type: 'events.x' }], 'on["event.*"] takes no event of kind "events.x".'],
   [
     [on, 'order.created'],
     'event must be an event with type and data, such as sampleEvent("order.created"), no',
   ],
-  [[on, 'order.created', { type: 'order.created' }], 'event must be an event with type and data'],
   [
     [on, 'order.created', order, { attemp: 2 }],
     'There is no option ctx.attemp. The options are request, key, attempt,',

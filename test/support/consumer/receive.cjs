@@ -71,13 +71,8 @@ function receivers(tix) {
     fastify: async (options) => {
       const app = fastify()
       app.post('/hooks', tix.fastify.tixWebhooks(options))
-      return {
-        send: async ({ body, headers }) => {
-          const response = await app.inject({ method: 'POST', url: '/hooks', headers, payload: body })
-          return told(response.statusCode, response.body, response.headers['retry-after'])
-        },
-        stop: () => app.close(),
-      }
+      await app.ready()
+      return listening(app.routing)
     },
     hono: async (options) => {
       const app = new Hono().post('/hooks', tix.hono.tixWebhooks(options))

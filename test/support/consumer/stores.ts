@@ -3,14 +3,14 @@ import type BetterSqlite from 'better-sqlite3'
 import { Cluster, Redis } from 'ioredis'
 import Libsql from 'libsql'
 import * as mariadb from 'mariadb'
-import mysql, { type PoolConnection } from 'mysql2/promise'
+import mysql from 'mysql2/promise'
 import { Pool, type PoolClient } from 'pg'
 import postgres, { type TransactionSql } from 'postgres'
 import { createClient, createCluster } from 'redis'
 import { createReceiver, type Inbox } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
-import { mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
-import { ddl, type PostgresDriver, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import { mysqlStore } from 'tix-webhooks/mysql'
+import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import { type SqliteTransaction, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import {
@@ -19,12 +19,10 @@ import {
   deliverWithRetries,
   scenarios,
   signedDelivery,
-  storeCases,
 } from 'tix-webhooks/testing'
 import { knownEvents } from 'tix-webhooks/testing/fast-check'
 
 declare const betterSqlite: BetterSqlite.Database
-declare const driver: PostgresDriver<{ mine: true }>
 
 const pool = new Pool()
 const sql = postgres()
@@ -43,17 +41,10 @@ export const stores = [
   sqliteStore(betterSqlite),
   sqliteStore(new Libsql('app.db')),
 ]
-export const failures = [mysqlFailures(mysqlPool), mysqlFailures(mariadbPool)]
-export const migrated: Promise<void> = postgresStore(pool).migrate()
-export const texts: readonly string[] = [ddl, ...storeCases.map(({ id }) => id)]
 
 export const onPg: Inbox<PoolClient> = postgresInbox(pool)
-export const onPostgresJs: Inbox<TransactionSql> = postgresInbox(sql)
 // @ts-expect-error its transaction is that of the other library
 export const onOther: Inbox<TransactionSql> = postgresInbox(pool)
-export const onDriver: Inbox<{ mine: true }> = postgresInbox(driver)
-export const onMysql2: Inbox<PoolConnection> = mysqlInbox(mysqlPool)
-export const onMariadb: Inbox<mariadb.PoolConnection> = mysqlInbox(mariadbPool)
 export const onSqlite: Inbox<SqliteTransaction<BetterSqlite.Database>> = sqliteInbox(betterSqlite)
 
 createReceiver({

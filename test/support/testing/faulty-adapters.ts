@@ -119,19 +119,6 @@ const BODIES: Faults<PlainAdapter> = {
       body: async (maxBytes) => (await requestBody(request)(1e9)).subarray(0, maxBytes),
     })),
   ],
-  // Counts characters.
-  'size-bytes': (right) => ({
-    receiverOf: (given) =>
-      right.receiverOf({ ...given, maxBodyBytes: 2 * (given.maxBodyBytes ?? 1_048_576) }),
-    deliveryOf: (request) => ({
-      ...right.deliveryOf(request),
-      body: async (twice) => {
-        const body = await requestBody(request)(twice)
-        if (new TextDecoder().decode(body).length * 2 <= twice) return body
-        throw Object.assign(new Error('too long'), { code: 'too_large' })
-      },
-    }),
-  }),
   'size-small, empty-body': (right) => ({
     async handle(request) {
       const { size } = await request.clone().blob()
@@ -175,10 +162,6 @@ const REQUESTS: Faults<PlainAdapter> = {
   })),
   'request-secrets': [
     options(({ secret, ...given }) => ({ ...given, secret: Array.isArray(secret) ? secret[0] : secret })),
-    options(({ secret, ...given }) => ({
-      ...given,
-      secret: Array.isArray(secret) ? [...secret].reverse() : secret,
-    })),
   ],
   // Passes on the options that it knows.
   'request-options, answer-timed-out, answer-in-flight, answer-unavailable, size-limit': options(
@@ -288,11 +271,7 @@ const ANSWERS: Faults<PlainAdapter> = {
   'answer-handled, missing-header': responding(
     ({ status, headers }) => new Response(null, { status, headers }),
   ),
-  'answer-handled': [
-    answering({ handled: 202 }),
-    heading((headers) => headers.delete('content-type')),
-    heading((headers) => headers.set('content-type', 'text/plain')),
-  ],
+  'answer-handled': [answering({ handled: 202 }), heading((headers) => headers.delete('content-type'))],
   'answer-duplicate, duplicate': answering({ duplicate: 409 }),
   'answer-unhandled, unknown-kind': answering({ unhandled: 404 }),
   'answer-discarded': answering({ discarded: 410 }),

@@ -98,7 +98,6 @@ const ENDS: Faults<PlainInbox> = {
           if (error) throw error
         }),
     }),
-    (right) => ({ attempt: (work, tx) => right.attempt(work, tx).catch(() => right.attempt(work, tx)) }),
   ],
   'failed, given-up': () => ({ async rollBack() {} }),
   'failed-error': (right) => ({

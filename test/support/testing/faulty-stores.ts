@@ -177,12 +177,10 @@ const CLAIMS: Faults<ModelStore> = {
   })),
   'claim-held': [
     answeringHeld((_, { leaseMs }) => leaseMs),
-    answeringHeld((_, _call, _now, right) => right / 1000),
     reading('claim', (_, _call, now) => ({ leaseUntil: now })),
   ],
   'claim-held-kept': [
     writing('claim', 'in_flight', (_, { leaseMs }, now) => ({ leaseUntil: now + leaseMs })),
-    writing('claim', 'in_flight', (_, { token }) => ({ token })),
   ],
   'claim-completed': reading(
     'claim',
@@ -198,10 +196,6 @@ const CLAIMS: Faults<ModelStore> = {
   'claim-takeover': [
     reading('claim', ({ leaseUntil }, _, now) => ({ leaseUntil: Math.max(leaseUntil, now + 1) })),
     reading('claim', (record, _, now) => isOver(record, now + 10 * MINUTE) && { leaseUntil: now }),
-    reading(
-      'claim',
-      ({ leaseUntil }, _, now) => leaseUntil + 6 * MINUTE > now && { leaseUntil: leaseUntil + 6 * MINUTE },
-    ),
   ],
   'claim-attempts': reading('claim', (record, call) => !isOwn(record, call) && { attempt: 1 }),
   // Gives every claim the lease of the first.
@@ -270,15 +264,11 @@ const HOLDING: Faults<ModelStore> = {
   'complete-stranger': asking('complete', ({ token }) => ({ token })),
   'complete-taken-over': writing('complete', false, (_, _call, now) => ({ leaseUntil: now })),
   'complete-released': reading('complete', ({ phase }) => phase === 'released' && { phase: 'running' }),
-  'complete-absent': [withoutRecord('complete', false), withoutRecord('complete', true)],
+  'complete-absent': [withoutRecord('complete', false)],
   'complete-absent-taken': [
     reading(
       'complete',
       (record, _, now) => record.phase === 'running' && isOver(record, now) && { expiresAt: now },
-    ),
-    reading(
-      'complete',
-      (record, call, now) => record.phase === 'released' && !isOwn(record, call) && { expiresAt: now },
     ),
   ],
   'release-resent': asking('release', ({ phase }) => phase === 'released' && OF_NOBODY),
@@ -301,11 +291,6 @@ const RETENTION: Faults<ModelStore> = {
   'retention-over': [
     asking('complete', ({ expiresAt }, { retainMs }, now) => ({ retainMs: retainMs + expiresAt - now })),
     reading('claim', ({ expiresAt }, _, now) => expiresAt <= now && { ...FREE, expiresAt: now + 1 }),
-    on('claim', (stored, call, now) => {
-      const { record, answer } = transition(stored, call, now)
-      const isPast = record !== undefined && stored !== undefined && stored.expiresAt <= now
-      return { answer, record: isPast ? { ...record, leaseUntil: stored.leaseUntil } : record }
-    }),
   ],
   // Keeps everything for as long as its first claim asked.
   'retention-terms': () => {
@@ -353,13 +338,12 @@ const KEYS: Faults<ModelStore> = {
   'key-apart': storing(() => 'the key'),
   'key-long': storing((key) => key.slice(0, 254)),
   'key-case': storing((key) => key.toLowerCase()),
-  'key-ascii': [storing((key) => key.replaceAll(/[\\'"]/g, '')), storing((key) => key.replaceAll('{', '}'))],
+  'key-ascii': [storing((key) => key.replaceAll(/[\\'"]/g, ''))],
   'key-prefix': storing((key) => key.replace(/\/[^/]*$/, '')),
   'key-spaces': storing((key) => key.trimEnd()),
   'key-forbidden': [
     storing((key) => key.slice(0, 255)),
     storing((key) => key.split('\0')[0] ?? ''),
-    storing((key) => key.normalize()),
     storing((key) => Buffer.from(key).toString()),
   ],
   // Holds one key for each token.
@@ -372,7 +356,7 @@ const KEYS: Faults<ModelStore> = {
     },
   }),
   'token-long': holding((token) => token.slice(0, 63)),
-  'token-exact': [holding((token) => token.toLowerCase()), holding((token) => token.trim())],
+  'token-exact': [holding((token) => token.toLowerCase())],
   'token-ascii': holding((token) => {
     if (token.includes("'")) throw new Error('syntax error at or near "\'"')
     return token

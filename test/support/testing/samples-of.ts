@@ -16,7 +16,3 @@ export function expectEach<Value>(
   const names = Object.keys(all[0] ?? {})
   expect(names.filter((name) => !all.some((labels) => labels[name]))).toEqual([])
 }
-
-/** A label for each of these values. */
-export const eachOf = (values: readonly string[], value: string): Record<string, boolean> =>
-  Object.fromEntries(values.map((one) => [one, one === value]))

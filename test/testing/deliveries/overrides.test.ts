@@ -42,15 +42,6 @@ describe('an override', () => {
     expect(orderWith(data)).toEqual(sample)
   })
 
-  test('may be frozen, have no prototype, or be an instance of a class', () => {
-    class Order {
-      readonly id = 'ord_1'
-    }
-    const bare = Object.assign(Object.create(null), { order: Object.freeze({ id: 'ord_1' }) })
-    expect(orderWith(Object.freeze(bare)).order.id).toBe('ord_1')
-    expect(orderWith({ order: new Order() }).order).toEqual({ ...sample.order, id: 'ord_1' })
-  })
-
   test('is never changed, and is no part of the event', () => {
     const given = { order: { id: 'ord_1' }, tickets: [{ tier: 'balcony' }] }
     const before = structuredClone(given)
@@ -103,36 +94,23 @@ test.each<[data: unknown, message: string]>([
   [{ tickets: [{}, { teir: 'x' }] }, 'There is no field data.tickets[1].teir in order.created.'],
   [{ order: { id: 7 } }, 'data.order.id must be a string, not a number.'],
   [{ order: { total_cents: '0' } }, 'data.order.total_cents must be a number, not a string.'],
-  [{ order: { total_cents: -1 } }, `data.order.total_cents ${AMOUNT} -1.`],
   [{ order: { total_cents: 12.5 } }, `data.order.total_cents ${AMOUNT} 12.5.`],
-  [{ order: { total_cents: 2 ** 53 } }, `data.order.total_cents ${AMOUNT} 9007199254740992.`],
   [{ order: null }, 'data.order must be a plain object, not null.'],
   [{ order: new Map([['id', 'ord_1']]) }, 'data.order must be a plain object, not one of type Map.'],
-  [{ order: Promise.resolve({}) }, 'data.order must be a plain object, not a promise.'],
   [{ tickets: {} }, 'data.tickets must be an array, not an object.'],
-  [{ tickets: [{}, null] }, 'data.tickets[1] must be a plain object, not null.'],
 ])('of order.created, %o is refused by the name of its field', async (data, message) => {
   const said = await refusal(() => orderWith(data))
   expect(said.startsWith(message)).toBe(true)
   expect(said).toMatch(/With exact: true the data is signed as you pass it, whatever it is\.$/)
 })
 
-test('null is refused as the data, without an advice that would not help', async () => {
-  expect(await refusal(() => orderWith(null))).toBe('data must be a plain object, not null.')
-})
-
 test.each<[event: object, message: string]>([
   [{ transferable: 'yes' }, 'data.event.transferable must be a boolean, not a string.'],
   [{ doors_at: new Date(0) }, 'data.event.doors_at must be a string, not an object.'],
   [{ doors_at: 'yesterday' }, `${DATE} with its time zone, such as "2026-05-17T19:30:00+02:00", not "yest`],
-  ...[
-    '2026-05-17',
-    '2026-05-17T19:30:00',
-    '2026-02-30T19:30:00Z',
-    '2026-05-17T19:30:00+02:00\n',
-    '2026-05-17T19:30:00Z (evening)',
-    '+012026-05-17T19:30:00Z',
-  ].map((doors_at): [object, string] => [{ doors_at }, `data.event.doors_at ${DATE} with its time zone`]),
+  ...['2026-05-17', '2026-05-17T19:30:00', '2026-02-30T19:30:00Z', '2026-05-17T19:30:00+02:00\n'].map(
+    (doors_at): [object, string] => [{ doors_at }, `data.event.doors_at ${DATE} with its time zone`],
+  ),
   [{ created_at: '2026-05-17T19:30:00+02:00' }, `${DATE} in UTC, such as "2026-05-17T14:02:11Z", not "2026`],
   [{ updated_at: '2026-02-30T00:00:00Z' }, `data.event.updated_at ${DATE} in UTC`],
 ])('of an event, %o is refused by the name of its field', async (event, message) => {

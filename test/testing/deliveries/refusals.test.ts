@@ -1,5 +1,4 @@
 import { inspect } from 'node:util'
-import { ConfigurationError } from 'tix-webhooks'
 import { createTestClock, sampleEvent, signedBody, signedDelivery } from 'tix-webhooks/testing'
 import { expect, test } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
@@ -30,25 +29,20 @@ const NO_FUNCTION = 'now must be a function that returns milliseconds, not'
 
 test.each<[options: unknown, message: string]>([
   [{ secret: undefined }, 'secret is undefined: pass the signing secret of the endpoint'],
-  [{ secret: '' }, 'secret is empty'],
   [{ secret: `${SECRET}\n` }, 'secret begins or ends with white space'],
-  [{ secret: new TextEncoder().encode(`${SECRET}\n`) }, 'secret begins or ends with white space'],
   [{ secret: [] }, 'secret: the list of secrets is empty'],
   [{ secret: [SECRET, ''] }, 'secret[1] is empty'],
   [{ secret: Array(17).fill(SECRET) }, 'secret: a header holds at most 16 signatures, not 17.'],
   [{ secret: Promise.resolve(SECRET) }, 'secret must be a string or a Uint8Array, not a promise.'],
   [{ secret: SECRET, timestamp: -1 }, `${TIMESTAMP} -1.`],
-  [{ secret: SECRET, timestamp: 2 ** 53 }, `${TIMESTAMP} 9007199254740992.`],
   [{ secret: SECRET, timestamp: '1779026531' }, `${TIMESTAMP} "1779026531".`],
   [
     { secret: SECRET, timestamp: 0.5, signature: { timestampUnit: 'ms' } },
     'timestamp must be a whole number of milliseconds since the epoch, not 0.5.',
   ],
   [{ secret: SECRET, signature: { algoritm: 'SHA-512' } }, 'There is no option signature.algoritm.'],
-  [{ secret: SECRET, signature: 'SHA-512' }, 'signature must be an object of header, algorithm'],
   [{ secret: SECRET, now: createTestClock() }, `${NO_FUNCTION} an object.`],
   [{ secret: SECRET, now: () => -1 }, `${NOW} -1.`],
-  [{ secret: SECRET, now: () => 9e15 }, `${NOW} 9000000000000000.`],
   [{ secret: SECRET, toleranceSeconds: 1 }, 'There is no option toleranceSeconds. The options are secret, '],
   ...[undefined, null, SECRET, [SECRET], new Map()].map((options): [unknown, string] => [
     options,
@@ -60,18 +54,6 @@ test.each<[options: unknown, message: string]>([
     () => deliver('order.created', options),
     () => sign('{}', options),
   )
-})
-
-test.each([
-  [() => new Date(0), 'an object'],
-  [() => '0', '"0"'],
-  [() => {}, 'undefined'],
-  [() => Number.NaN, 'NaN'],
-  [async () => 0, 'a promise'],
-])('%o is refused as now by what it returns', async (now, told) => {
-  const error = await errorOf(() => sign('{}', { secret: SECRET, now }))
-  expect(error).toBeInstanceOf(ConfigurationError)
-  expect(error.message).toMatch(`now returned ${told}: it must return milliseconds since the epoch`)
 })
 
 /** Both calls that make a sample. */
@@ -93,7 +75,6 @@ test.each([
 
 test.each<[options: object, message: string]>([
   [{ seed: -1 }, `${SEED} -1.`],
-  [{ seed: 2 ** 32 }, `${SEED} 4294967296.`],
   [{ seed: '1' }, `${SEED} "1".`],
   ...[
     'yesterday',
@@ -123,10 +104,8 @@ test.each<[data: unknown, message: string]>([
   [null, 'data must be a plain object, not null.'],
   [[], 'data must be a plain object, not an array.'],
   [new Map([['order', 1]]), 'data must be a plain object, not one of type Map.'],
-  [Promise.resolve({}), 'data must be a plain object, not a promise.'],
   [{ toJSON: () => [] }, 'The result of toJSON of data must be a plain object, not an array.'],
   [{ cents: 1n }, 'data cannot be serialised as JSON: Do not know how to serialize a BigInt'],
-  [holdsItself, 'data cannot be serialised as JSON: Converting circular structure to JSON'],
   [failing, 'data cannot be serialised as JSON: no order'],
 ])('%o is refused as the data of a kind without a sample, or with exact', async (data, message) => {
   await expectRefusal(message, ...sampling('order.refunded', { data }))
@@ -145,7 +124,6 @@ test.each<[call: () => unknown, message: string]>([
   [() => again({ timestamp: -1 }), `${TIMESTAMP} -1.`],
   [() => again({ now: 1 }), `${NO_FUNCTION} 1.`],
   [() => again({ secret: 'other' }), 'There is no option secret. The options are timestamp, now.'],
-  [() => again(5), 'options must be an object of timestamp, now; not a number.'],
   [toRequest as Untyped, "url is missing: pass the path of your endpoint, such as toRequest('/hooks')."],
   [toInject as Untyped, "url is missing: pass the path of your endpoint, such as toInject('/hooks')."],
 ])('%o is refused', async (call, message) => {

@@ -61,7 +61,6 @@ const signature = { header: 'X-Tickets-Signature', algorithm: 'SHA-512', encodin
 
 const BODIES: readonly [string, string | Uint8Array, number][] = [
   ['text beyond ASCII', JSON.stringify(event), 200],
-  ['text with blanks at its edges', ` ${JSON.stringify(event, null, 2)}\n`, 200],
   ['bytes with a byte order mark', new TextEncoder().encode(`\ufeff${JSON.stringify(event)}`), 200],
   ['a view into more bytes', new TextEncoder().encode(`xx${JSON.stringify(event)}`).subarray(2), 200],
   // Authentic, and no event: a client that changed a byte of it would get 401.
@@ -93,16 +92,10 @@ describe.each(Object.entries(CLIENTS))('to %s', (_name, send) => {
   })
 })
 
-test.each([
-  ['/hooks', 'http://localhost/hooks'],
-  ['hooks?x=1', 'http://localhost/hooks?x=1'],
-  ['', 'http://localhost/'],
-  [new URL('https://example.com:8443/hooks'), 'https://example.com:8443/hooks'],
-])('toRequest takes %s', async (url, expected) => {
-  const delivery = await signedDelivery('order.created', { secret })
-  const request = delivery.toRequest(url)
-  expect([request.method, request.url]).toEqual(['POST', expected])
-  expect(Object.fromEntries(request.headers)).toEqual(delivery.headers)
+test('toRequest takes a URL, or what is relative to that of the local host', async () => {
+  const { toRequest } = await signedDelivery('order.created', { secret })
+  const urls = ['hooks?x=1', new URL('https://example.com:8443/hooks')].map((url) => toRequest(url).url)
+  expect(urls).toEqual(['http://localhost/hooks?x=1', 'https://example.com:8443/hooks'])
 })
 
 test('toInject gives what inject takes: headers of its own, and bytes as a Buffer', async () => {

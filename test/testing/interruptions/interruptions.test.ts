@@ -7,7 +7,7 @@ import {
   type SignedDelivery,
   signedDelivery,
 } from 'tix-webhooks/testing'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 const secret = 'whsec_test'
 const delivery = await signedDelivery('order.created', { secret })
@@ -147,19 +147,6 @@ test('deliveries are delivered one after the other, and may be made of the world
   for (const { run } of all) expect((await run()).mailer.sent).toEqual(['ord_1', 'ord_2'])
 })
 
-test('a process without a store in the world forgets, and the handler runs again', async () => {
-  const all = await interruptions({
-    prepare,
-    start: ({ mailer }, { now }) =>
-      tixWebhooks({ secret, now, on: { 'order.created': ({ data }) => mailer.send(data.order.id) } }),
-    delivery,
-  })
-  expect(await mailsAfter(all)).toEqual({
-    'dies before mailer.send (call 1)': 1,
-    'dies after mailer.send (call 1)': 2,
-  })
-})
-
 test('any framework is a process by its send, and its close is called at its end', async () => {
   const closed: string[] = []
   const all = await interruptions({
@@ -185,55 +172,6 @@ test('any framework is a process by its send, and its close is called at its end
   expect(closed).toEqual(['a', 'a'])
 })
 
-test('an app that has the real time alone is signed for at that time', async () => {
-  const all = await interruptions({
-    prepare,
-    start: ({ mailer, store }) =>
-      tixWebhooks({
-        secret,
-        store,
-        namespace: 'n',
-        on: { 'order.created': ({ data }) => mailer.send(data.order.id) },
-      }),
-    delivery,
-  })
-  await expect(Promise.all(all.map(({ run }) => run()))).resolves.toHaveLength(6)
-})
-
-describe('the first run', () => {
-  test('that calls nothing of the world, or only its store, is an error', async () => {
-    const mailer = makeMailer()
-    const start = started(() => mailer.send('a'))
-    await expect(interruptions({ prepare, start, delivery })).rejects.toThrow(
-      'The handler called nothing in the world but its store, so there is nothing to interrupt',
-    )
-    const outside: typeof start = (world, context) => start({ ...world, store: memoryStore() }, context)
-    await expect(interruptions({ prepare, start: outside, delivery })).rejects.toThrow(
-      'The handler called nothing in the world, so there is nothing to interrupt',
-    )
-  })
-
-  test('that gets no 2xx rejects with its story', async () => {
-    const start = started(async ({ mailer }) => {
-      await mailer.send('a')
-      throw new Error('never')
-    })
-    await expect(interruptions({ prepare, start, delivery })).rejects.toThrow(
-      /^Without an interruption: the delivery was not answered 2xx within 72 hours of retries\.\nattempt 1\n[\s\S]*attempt 11, after 259200 s/,
-    )
-  })
-
-  test('rejects with the error of prepare or start', async () => {
-    const fail = () => {
-      throw new Error('no server')
-    }
-    await expect(interruptions({ prepare: fail, start: started(typical), delivery })).rejects.toThrow(
-      'no server',
-    )
-    await expect(interruptions({ prepare, start: fail, delivery })).rejects.toThrow('no server')
-  })
-})
-
 test('a handler that gets no 2xx after an interruption rejects with the story', async () => {
   const start = started(({ tickets, mailer }) => {
     if (tickets.has('x')) throw new Error('already there')
@@ -253,6 +191,13 @@ test('a handler that does not make the call again rejects, because nothing was t
   const all = await interruptions({ prepare, start, delivery })
   await expect(all.find(({ name }) => name.includes('mailer'))?.run()).rejects.toThrow(
     'the process did not make this call this time',
+  )
+})
+
+test('a first run that calls nothing of the world is an error', async () => {
+  const start = started(() => makeMailer().send('a'))
+  await expect(interruptions({ prepare, start, delivery })).rejects.toThrow(
+    'The handler called nothing in the world but its store, so there is nothing to interrupt',
   )
 })
 
@@ -281,21 +226,4 @@ test.each<[object, string]>([
 ])('%o is refused', async (wrong, message) => {
   const options = { prepare, start: started(typical), delivery, ...wrong } as never
   await expect(interruptions(options)).rejects.toThrow(message)
-})
-
-test('prepare and start are given one clock', async () => {
-  const clocks = new Set<unknown>()
-  await interruptions({
-    prepare({ clock }) {
-      clocks.add(clock)
-      return prepare()
-    },
-    start(world, context) {
-      clocks.add(context.clock)
-      expect(context.now()).toBe(context.clock.now())
-      return started(typical)(world, context)
-    },
-    delivery,
-  })
-  expect(clocks.size).toBe(1)
 })

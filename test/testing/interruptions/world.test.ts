@@ -235,15 +235,6 @@ describe('of a dead process', () => {
           log.push(`rollback: ${(error as Error).name}`)
         }
       },
-      withinNow(act: () => unknown) {
-        log.push('begin')
-        try {
-          act()
-          log.push('commit')
-        } catch (error) {
-          log.push(`rollback: ${(error as Error).name}`)
-        }
-      },
     }
   }
   type Noting = ReturnType<typeof makeWorld>
@@ -295,16 +286,6 @@ describe('of a dead process', () => {
         within(async () => {
           await note('a')
           await note('b')
-        }),
-      ['begin', 'a', 'rollback: ProcessDied'],
-    ],
-    [
-      'a transaction by a callback without a pause is rolled back',
-      'dies after noteNow (call 2)',
-      ({ withinNow, noteNow }) =>
-        withinNow(() => {
-          noteNow('a')
-          noteNow('b')
         }),
       ['begin', 'a', 'rollback: ProcessDied'],
     ],
