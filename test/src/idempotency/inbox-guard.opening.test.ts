@@ -118,44 +118,6 @@ describe('a transaction that ends while its handler runs', () => {
   })
 })
 
-describe('a transaction whose run is given up', () => {
-  const GIVEN_UP = expect.objectContaining({ code: 'given_up' })
-
-  /** A delivery that is given up after 5 s. */
-  async function givenUp() {
-    const work = deferred()
-    const { inbox, ends } = scriptedInbox((_, run) => run({}))
-    const { send, reports } = receivingWith(inbox, {
-      maxRunSeconds: 5,
-      on: { 'order.created': () => work.promise },
-    })
-    const outcome = send(orderCreated())
-    await advance(4.999)
-    expect(ends).toEqual(['open'])
-    await advance(0.001)
-    expect(ends).toEqual([{ rejected: GIVEN_UP }])
-    expect(await outcome).toMatchObject({ outcome: 'timed_out', code: 'given_up' })
-    return { work, reports, outcome }
-  }
-
-  test('has its work rejected at once, and a handler that returns later changes nothing', async () => {
-    const { work, reports } = await givenUp()
-    work.resolve()
-    await advance(60)
-    expect(reports).toEqual([expect.objectContaining({ error: GIVEN_UP })])
-  })
-
-  test('has what its handler throws later reported', async () => {
-    const { work, reports } = await givenUp()
-    work.reject(new Error('much too late'))
-    await advance(60)
-    expect(reports.map(({ error }) => error)).toEqual([
-      GIVEN_UP,
-      expect.objectContaining({ message: 'much too late' }),
-    ])
-  })
-})
-
 describe('of a handler that has not returned by the deadline, the inbox', () => {
   test.each<[what: string, hint: unknown, message: RegExp]>([
     ['may say what holds it up', () => 'The pool is full.', /timeoutSeconds.* The pool is full\.$/],

@@ -129,13 +129,6 @@ function forging() {
   return { lines, forge }
 }
 
-test('the refusals of one account do not hide those of another', async () => {
-  const { forge, lines } = forging()
-  await forge('a', 100)
-  await forge('b', 1)
-  expect(lines.map((line) => /\[(\w+)\]/.exec(line)?.[1])).toEqual(['a', 'a', 'a', 'b'])
-})
-
 test('a day of refusals does not hide those of the accounts that come after them', {
   tags: ['slow'],
 }, async () => {

@@ -131,6 +131,7 @@ test('a drain and the platform wait no longer though both limits of a delivery p
 })
 
 describe('at the deadline', () => {
+  // Setting the clock of the machine neither brings the deadline nor puts it off.
   test.each([
     ['a secret function', { secret: () => never<string>() }],
     ['a schema', { schemas: { 'order.created': schemaOf(() => never()) } }],
@@ -141,9 +142,17 @@ describe('at the deadline', () => {
   ])('%s that hangs is answered timed_out, and no handler starts later', async (_, options) => {
     const handler = vi.fn()
     const { send } = receiving({ ...options, on: { 'order.created': handler } } as object)
-    const outcome = send(orderCreated())
-    await advance(10)
-    expect(await outcome).toMatchObject({ outcome: 'timed_out', code: 'timed_out', retryAfterSeconds: 5 })
+    const seen = vi.fn()
+    void send(orderCreated()).then(seen)
+    await advance(5)
+    vi.setSystemTime(Date.now() + 86_400_000)
+    await advance(4)
+    vi.setSystemTime(0)
+    await advance(0.999)
+    expect(seen).not.toHaveBeenCalled()
+    await advance(0.001)
+    const expected = { outcome: 'timed_out', code: 'timed_out', retryAfterSeconds: 5 }
+    expect(seen).toHaveBeenCalledExactlyOnceWith(expect.objectContaining(expected))
     expect(handler).not.toHaveBeenCalled()
   })
 

@@ -12,17 +12,6 @@ const REQUEST = { key: 'k', token: 'mine', leaseMs: 30_000, retainMs: 1_000_000 
 const OTHER = { ...REQUEST, token: 'other' }
 
 describe('time', () => {
-  test('is read when a method is called: there are no timers, whatever a record waits for', async () => {
-    const store = memoryStore()
-    await store.claim(REQUEST)
-    expect(vi.getTimerCount()).toBe(0)
-    await store.renew(REQUEST, 30_000)
-    await store.release(REQUEST)
-    await store.claim(OTHER)
-    await store.complete(OTHER, 1_000_000)
-    expect(vi.getTimerCount()).toBe(0)
-  })
-
   test('is monotonic: setting the clock of the machine frees no lease and forgets no record', async () => {
     const store = memoryStore()
     await store.claim(REQUEST)

@@ -1,10 +1,7 @@
-import type { Delivery, WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { orderCreated, SECRET, sign } from '../../../support/deliveries.js'
+import { orderCreated } from '../../../support/deliveries.js'
 import { begin } from '../../../support/delivering.js'
 import { deferred, never } from '../../../support/promises.js'
-import { receiving } from '../../../support/receiving.js'
-import { schemaOf } from '../../../support/schema-of.js'
 import { receivingWith, scriptedInbox } from '../../../support/scripted-inbox.js'
 import { jump } from '../../../support/time-jumps.js'
 import { advance, sleep, useVirtualTime } from '../../../support/virtual-time.js'
@@ -14,72 +11,6 @@ useVirtualTime()
 afterEach(() => {
   vi.unstubAllGlobals()
   vi.restoreAllMocks()
-})
-
-const handled = { on: { 'order.created': () => {} } }
-
-describe('whatever a delivery waits for,', () => {
-  interface Wait {
-    readonly options?: Partial<WebhookOptions>
-    readonly body?: (bytes: Uint8Array) => Promise<Uint8Array>
-    readonly outcome: string
-  }
-
-  type Step = readonly [what: string, wait: (takes: () => Promise<void>) => Wait]
-
-  /** Steps that take this many seconds and then have this result. */
-  const BEFORE_HANDLER: readonly Step[] = [
-    ['its body', (takes) => ({ body: (bytes) => takes().then(() => bytes), outcome: 'incomplete' })],
-    [
-      'the secret function',
-      (takes) => ({ options: { secret: () => takes().then(() => SECRET) }, outcome: 'timed_out' }),
-    ],
-    [
-      'a schema',
-      (takes) => ({
-        options: { schemas: { 'order.created': schemaOf((value) => takes().then(() => ({ value }))) } },
-        outcome: 'timed_out',
-      }),
-    ],
-  ]
-
-  const STEPS: readonly Step[] = [
-    ...BEFORE_HANDLER,
-    ['its handler', (takes) => ({ options: { on: { 'order.created': takes } }, outcome: 'timed_out' })],
-  ]
-
-  async function send(wait: Wait) {
-    const received = receiving({ ...handled, ...wait.options })
-    const { header, body } = await sign(orderCreated())
-    const read: Delivery['body'] =
-      wait.body === undefined
-        ? body
-        : Object.assign(() => (wait.body as NonNullable<Wait['body']>)(body), { cancel: () => {} })
-    const seen: { outcome?: string } = {}
-    const answer = received.receiver.receive({ header, body: read, request: null }).then((outcome) => {
-      seen.outcome = outcome.outcome
-    })
-    return { ...received, answer, seen }
-  }
-
-  test.each(STEPS)(
-    '%s, it is answered at the deadline though the clock of the machine is set',
-    async (_, wait) => {
-      for (const to of [Date.now() + 86_400_000, 0]) {
-        const { outcome, ...step } = wait(() => never())
-        const { seen, receiver } = await send({ ...step, outcome })
-        await advance(5)
-        vi.setSystemTime(to)
-        await advance(4.999)
-        expect(seen).toEqual({})
-        await advance(0.001)
-        expect(seen).toEqual({ outcome })
-        vi.setSystemTime(Date.UTC(2026, 4, 17))
-        await advance(290)
-        await receiver.drain()
-      }
-    },
-  )
 })
 
 describe('where the event loop is blocked', () => {
