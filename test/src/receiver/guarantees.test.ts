@@ -1,9 +1,8 @@
 /** @module-tag slow */
 import fc from 'fast-check'
-import { answerTo, createReceiver, type IdempotencyStore, memoryStore, type Outcome } from 'tix-webhooks'
+import { answerTo, type Outcome } from 'tix-webhooks'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { callFates, handlerFates } from '../../support/chaos.js'
-import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
 import { live, PROVEN_WRONG, plans, TIMEOUT_SECONDS } from '../../support/plans.js'
 
 beforeEach(() => {
@@ -60,65 +59,5 @@ test('a sender that keeps coming is answered 200 in the end, whatever happened b
       },
     ),
     { numRuns: 150 },
-  )
-})
-
-test('G3: however the calls of concurrent deliveries interleave, one handler runs at a time and one succeeds', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.scheduler(),
-      fc.integer({ min: 2, max: 5 }),
-      fc.array(fc.boolean(), { maxLength: 4 }),
-      async (scheduler, senders, failures) => {
-        const truth = memoryStore()
-        /** The scheduler orders both the request to the store and the reply. */
-        const scheduled = <T>(name: string, call: () => T | Promise<T>): Promise<T> =>
-          scheduler
-            .schedule(Promise.resolve(), `${name} arrives`)
-            .then(call)
-            .then((result) => scheduler.schedule(Promise.resolve(result), `${name} replies`))
-        const store: IdempotencyStore = {
-          claim: (request) => scheduled('claim', () => truth.claim(request)),
-          renew: (lease, leaseMs) => scheduled('renew', () => truth.renew(lease, leaseMs)),
-          complete: (lease, retainMs) => scheduled('complete', () => truth.complete(lease, retainMs)),
-          release: (lease) => scheduled('release', () => truth.release(lease)),
-        }
-        let running = 0
-        let runs = 0
-        let succeeded = 0
-        const handler = async (): Promise<void> => {
-          const fails = failures[runs++] ?? false
-          running += 1
-          expect(running).toBe(1)
-          await scheduler.schedule(Promise.resolve(), 'the handler works')
-          running -= 1
-          if (fails) throw new Error('not this time')
-          succeeded += 1
-        }
-        const receivers = [0, 1].map(() =>
-          createReceiver({
-            secret: SECRET,
-            store,
-            namespace: 'test',
-            on: { 'order.created': handler },
-            onError: () => {},
-          }),
-        )
-        const delivery = { ...(await sign(orderCreated({ id: 'ord_1' }))), request: null }
-        const deliverUntilDone = async (sender: number): Promise<string[]> => {
-          const receiver = receivers[sender % 2] as (typeof receivers)[number]
-          const { outcome } = await receiver.receive(delivery)
-          return ['handled', 'duplicate'].includes(outcome)
-            ? [outcome]
-            : [outcome, ...(await deliverUntilDone(sender))]
-        }
-        const all = Promise.all(Array.from({ length: senders }, (_, sender) => deliverUntilDone(sender)))
-        const outcomes = (await scheduler.waitFor(all)).flat()
-        expect(succeeded).toBe(1)
-        expect(outcomes.filter((outcome) => outcome === 'handled')).toHaveLength(1)
-        expect(outcomes.filter((outcome) => outcome === 'failed')).toHaveLength(runs - 1)
-      },
-    ),
-    { numRuns: 300 },
   )
 })

@@ -93,32 +93,6 @@ test('the signal of a context costs no AbortController before it is looked at, a
   expect(made).toHaveBeenCalledOnce()
 })
 
-test('a handler that never settles is given up after maxRunSeconds: its signal aborts, it is reported, and the event runs again after the lease', async () => {
-  let signal: AbortSignal | undefined
-  const runs: unknown[] = []
-  const { send, reports } = receiving({
-    on: {
-      'order.created': (_, ctx) => {
-        signal ??= ctx.signal
-        runs.push(ctx.attempt)
-        return ctx.attempt === 1 ? never() : undefined
-      },
-    },
-  })
-  const order = orderCreated()
-  const first = send(order)
-  await advance(10)
-  await first
-  await advance(289)
-  expect(signal?.aborted).toBe(false)
-  await advance(1)
-  expect(signal?.aborted).toBe(true)
-  expect(reports.map(({ error }) => error.code)).toEqual(['timed_out', 'given_up'])
-  await advance(60)
-  expect(await send(order)).toEqual({ outcome: 'handled' })
-  expect(runs).toEqual([1, 2])
-})
-
 test('a drain and the platform wait no longer though both limits of a delivery pass in one step, as a fake clock makes them', async () => {
   const kept: Promise<unknown>[] = []
   const { receiver, send } = receiving({ maxRunSeconds: 5, on: { 'order.created': () => never() } })
