@@ -1,13 +1,53 @@
 import fc from 'fast-check'
-import { type IdempotencyStore, memoryStore, StoreError } from 'tix-webhooks'
+import { type Eviction, type IdempotencyStore, memoryStore, StoreError } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { boundedStore, keys, RETAIN } from '../../../support/bounded-store.js'
 import { orderCreated } from '../../../support/deliveries.js'
 import { deferred, throws } from '../../../support/promises.js'
 import { receiving } from '../../../support/receiving.js'
 import { runs } from '../../../support/runs.js'
 import { jump } from '../../../support/time-jumps.js'
 import { advance, useVirtualTime } from '../../../support/virtual-time.js'
+
+useVirtualTime()
+
+const LEASE = 30_000
+const RETAIN = 1_000_000
+
+/** A small store with a manual clock, and its reports of evictions. */
+function boundedStore(maxKeys: number, options: { onFull?: 'evict' | 'reject' } = {}) {
+  let now = 0
+  const evictions: Eviction[] = []
+  const store = memoryStore({
+    maxKeys,
+    now: () => now,
+    onEvict: (eviction) => evictions.push(eviction),
+    ...options,
+  })
+  const claim = async (key: string, token = key) =>
+    store.claim({ key, token, leaseMs: LEASE, retainMs: RETAIN })
+  return {
+    store,
+    evictions,
+    claim,
+    complete: async (key: string, token = key) => store.complete({ key, token }, RETAIN),
+    release: async (key: string, token = key) => store.release({ key, token }),
+    /** Whether it runs with this token. A completion would not show that, because it also succeeds on an absent record. */
+    isHeld: async (key: string, token = key) => store.renew({ key, token }, LEASE),
+    async handle(...keys: string[]) {
+      for (const key of keys) {
+        await claim(key)
+        await store.complete({ key, token: key }, RETAIN)
+      }
+    },
+    advance(ms: number) {
+      now += ms
+    },
+    time: () => now,
+    evicted: () => evictions.reduce((sum, { count }) => sum + count, 0),
+  }
+}
+
+const keys = (count: number): string[] => Array.from({ length: count }, (_, index) => `k${index}`)
 
 /**
  * The number of keys remembered as handled. Asked from the youngest on, because a claim of a forgotten key makes room by evicting
@@ -167,8 +207,6 @@ describe('the report of an eviction', () => {
   })
 })
 
-useVirtualTime()
-
 const REQUEST = { key: 'k', token: 'mine', leaseMs: 30_000, retainMs: 1_000_000 }
 const OTHER = { ...REQUEST, token: 'other' }
 
@@ -273,5 +311,77 @@ describe('the store of a receiver', () => {
     expect(await first).toEqual({ outcome: 'handled' })
     expect(await send(order)).toEqual({ outcome: 'duplicate' })
     expect(handler).toHaveBeenCalledOnce()
+  })
+})
+
+/** Few characters and lengths, so that two tokens often share their start or their end. */
+const tokens = fc.oneof(
+  fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 6 }),
+  fc.string({ unit: fc.constantFrom('0', '1', '~', ' '), minLength: 34, maxLength: 40 }),
+  fc.string({ unit: 'binary', maxLength: 5 }),
+)
+
+test('the token of a completed record differs from every other', { tags: ['slow'] }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.uniqueArray(tokens, { minLength: 2, maxLength: 12 }), async (all) => {
+      const set = boundedStore(100)
+      for (const [index, token] of all.entries()) {
+        await set.claim(`k${index}`, token)
+        await set.complete(`k${index}`, token)
+      }
+      for (const [index, token] of all.entries()) {
+        for (const other of all) {
+          expect(await set.complete(`k${index}`, other), `${token} and ${other}`).toBe(other === token)
+        }
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+/** 60 completed keys and 60 released ones, in so many generations that most were merged. */
+async function mergedStore() {
+  const set = boundedStore(240)
+  const completed = Array.from({ length: 60 }, (_, index) => ({
+    key: `k${index}`,
+    token: `token of k${index}`,
+    expiresAt: index * 8 + 2 * RETAIN + index,
+  }))
+  for (const { key, token, expiresAt } of completed) {
+    await set.claim(key, token)
+    await set.store.complete({ key, token }, expiresAt - set.time())
+    await set.claim(`failed ${key}`, token)
+    await set.release(`failed ${key}`, token)
+    // A short retention starts a generation each time; there are never more than sixteen.
+    await set.claim('short')
+    await set.store.complete({ key: 'short', token: 'short' }, 64)
+    set.advance(8)
+  }
+  return { set, completed }
+}
+
+describe('after generations were merged', () => {
+  test('tokens and attempts are still known', async () => {
+    const { set, completed } = await mergedStore()
+
+    for (const { key, token } of completed) {
+      expect(await set.complete(key, `no ${token}`)).toBe(false)
+      expect(await set.claim(key, 'another')).toEqual({ status: 'completed' })
+      expect(await set.complete(key, token)).toBe(true)
+      expect(await set.release(`failed ${key}`, 'another')).toBe(false)
+      expect(await set.claim(`failed ${key}`, 'another')).toEqual({ status: 'claimed', attempt: 2 })
+    }
+    expect(set.evictions).toEqual([])
+  })
+
+  test('each record is still kept as long as it was to be', async () => {
+    const { set, completed } = await mergedStore()
+
+    for (const { key, expiresAt } of completed) {
+      set.advance(expiresAt - 1 - set.time())
+      expect(await set.claim(key, 'another')).toEqual({ status: 'completed' })
+      set.advance(1)
+      expect(await set.claim(key, 'another')).toEqual({ status: 'claimed', attempt: 1 })
+    }
   })
 })

@@ -5,8 +5,18 @@ import { createReceiver, memoryFailures, memoryStore, type WebhookOptions } from
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { SECRET } from '../../../support/deliveries.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
-import { handler, make } from '../../../support/make-receiver.js'
 import { schemaOf } from '../../../support/schema-of.js'
+
+const handler = async (): Promise<void> => {}
+
+/** Makes a receiver with options that the types would refuse, as plain JavaScript can. */
+function make(options: Record<string, unknown> = {}) {
+  return createReceiver({
+    secret: SECRET,
+    on: { 'order.created': handler },
+    ...options,
+  } as unknown as WebhookOptions)
+}
 
 const DAY = 86_400
 
@@ -84,6 +94,7 @@ const REFUSED: readonly [options: Record<string, unknown>, message: RegExp][] = 
     /^concurrency must be a number, or an object of runs and perAccount; not a string\.$/,
   ],
   [{ concurrency: {} }, /^concurrency.runs must be a whole number of at least 1, not undefined\.$/],
+  [{ concurrency: { runs: 5, perAccount: 2 } }, /^concurrency\.perAccount needs the option account\.$/],
   [
     { concurrency: { runs: 5, max: 5 } },
     /^There is no option concurrency.max\. The options are runs, perAccount/,
@@ -133,6 +144,7 @@ test.each<Record<string, unknown>>([
   { secret: () => undefined },
   { schemas: { 'order.refunded': schemaOf((value) => ({ value })) }, on: { 'order.refunded': handler } },
   { leaseSeconds: 0.1 },
+  { concurrency: { runs: 5, perAccount: Number.POSITIVE_INFINITY } },
   { namespace: 'Aa0._-'.padEnd(64, 'x') },
   {
     timeoutSeconds: 2_147_483,
