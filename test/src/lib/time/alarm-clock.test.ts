@@ -1,10 +1,12 @@
+import type { Delivery, WebhookOptions } from 'tix-webhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { AlarmClock, within } from '../../../../src/lib/time/alarm-clock.js'
 import { orderCreated } from '../../../support/deliveries.js'
-import { begin } from '../../../support/delivering.js'
-import { deferred, never, throws } from '../../../support/promises.js'
+import { ALL_TRIES, begin, refused } from '../../../support/delivering.js'
+import { deferred, never, throws, watch } from '../../../support/promises.js'
 import { receiving } from '../../../support/receiving.js'
 import { receivingWith, scriptedInbox } from '../../../support/scripted-inbox.js'
+import { type Script, scriptedStore } from '../../../support/scripted-store.js'
 import { jump } from '../../../support/time-jumps.js'
 import { advance, sleep, useVirtualTime } from '../../../support/virtual-time.js'
 
@@ -57,6 +59,74 @@ describe('a delivery on a runtime', () => {
       expect(codes()).toEqual(['timed_out', 'given_up'])
       expect(vi.getTimerCount()).toBe(0)
     })
+  })
+})
+
+describe('a process that has nothing else to do', () => {
+  /** Whether a timer holds it. */
+  function watchTimers(): () => boolean {
+    const { setTimeout, clearTimeout } = globalThis
+    const live = new Set<NodeJS.Timeout>()
+    vi.stubGlobal('setTimeout', (callback: () => void, ms?: number) => {
+      const timer = setTimeout(() => {
+        live.delete(timer)
+        callback()
+      }, ms)
+      live.add(timer)
+      return timer
+    })
+    vi.stubGlobal('clearTimeout', (timer: NodeJS.Timeout) => {
+      live.delete(timer)
+      clearTimeout(timer)
+    })
+    return () => [...live].some((timer) => timer.hasRef())
+  }
+
+  const withStore = (script: Script) => ({ store: scriptedStore(script).store, namespace: 'test' })
+  const hanging = { on: { 'order.created': () => never() }, maxRunSeconds: 2 }
+
+  test.each<[string, string, Partial<WebhookOptions>, Partial<Delivery>?]>([
+    ['a body', 'incomplete', {}, { body: () => never() }],
+    ['a secret function', 'timed_out', { secret: () => never() }],
+    ['a claim', 'unavailable', withStore({ claim: never })],
+    ['a transaction', 'unavailable', { inbox: scriptedInbox(never).inbox as never, namespace: 'test' }],
+    ['a handler', 'timed_out', hanging],
+    ['a handler whose lease is renewed', 'timed_out', { ...hanging, ...withStore({}), leaseSeconds: 0.1 }],
+    [
+      'a handler whose lease is lost',
+      'timed_out',
+      { ...hanging, ...withStore({ renew: refused }), leaseSeconds: 0.1 },
+    ],
+    ['a completion that is tried again', 'handled', withStore({ complete: refused })],
+  ])(
+    'is held by a delivery that waits for %s until that is answered, and no longer',
+    async (_, outcome, options, delivery) => {
+      const isHeld = watchTimers()
+      const { send } = receiving({ on: { 'order.created': () => {} }, timeoutSeconds: 1.5, ...options })
+      const seen = vi.fn()
+      void send(orderCreated(), delivery).then(seen)
+      await advance(0)
+      while (seen.mock.calls.length === 0) {
+        expect(isHeld()).toBe(true)
+        await advance(0.01)
+      }
+      expect(seen).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ outcome }))
+      expect(isHeld()).toBe(false)
+      await advance(ALL_TRIES)
+    },
+  )
+
+  test('is held by a drain until that is over', async () => {
+    const isHeld = watchTimers()
+    const { receiver, send } = receiving({ ...hanging, timeoutSeconds: 1 })
+    void send(orderCreated())
+    await advance(1)
+    expect(isHeld()).toBe(false)
+    const drained = watch(receiver.drain())
+    await advance(0.999)
+    expect([drained.isResolved, isHeld()]).toEqual([false, true])
+    await advance(0.001)
+    expect([drained.isResolved, isHeld()]).toEqual([true, false])
   })
 })
 
