@@ -266,18 +266,12 @@ describe('the tolerance', () => {
 })
 
 describe('the message', () => {
-  test('of a late delivery says its age, what is allowed, and to widen the tolerance where retries are not re-signed', async () => {
-    await expect(verifyAfter(340_000)).rejects.toThrow(
-      /authentic, but 340 s old, and 300 s are allowed: is this machine's clock right\? If the sender does not sign its retries again, set toleranceSeconds to 259200 \(72 h\)/,
+  test('of a late delivery says its age, what is allowed, and to widen the tolerance if it may be a retry', async () => {
+    await expect(verifyAfter(259_200_000)).rejects.toThrow(
+      /authentic, but 259200 s old, and 300 s are allowed: is this machine's clock right\? If the sender does not sign its retries again, set toleranceSeconds to 259200 \(72 h\)/,
     )
-  })
-
-  test('of a delivery that is older than any retry points at the clock alone', async () => {
-    await expect(verifyAfter(259_200_000)).rejects.toThrow(/If the sender does not sign its retries again/)
     const refused = verifyAfter(259_201_000)
-    await expect(refused).rejects.toThrow(
-      /259201 s old, and 300 s are allowed: is this machine's clock right\?/,
-    )
+    await expect(refused).rejects.toThrow(/259201 s old, .* is this machine's clock right\?/)
     await expect(refused).rejects.not.toThrow(/toleranceSeconds/)
   })
 
