@@ -32,18 +32,16 @@ test("in Next's pages router, a body that was parsed says what the file needs: i
   expect(String(reports[0])).toMatch(/already read.*export const config = \{ api: \{ bodyParser: false \} \}/)
 })
 
-describe('sendAnswer', () => {
-  const failed: Outcome = { outcome: 'failed', code: 'handler_failed' }
+const failed: Outcome = { outcome: 'failed', code: 'handler_failed' }
 
-  test('does nothing if other code has begun to answer', async () => {
-    const { port, close } = await listen((_request, response) => {
-      response.writeHead(202).write('begun, ')
-      sendAnswer(response, failed)
-      response.end('ended')
-    })
-    onTestFinished(close)
-    expect(await post(port)).toMatchObject({ status: 202, text: 'begun, ended' })
+test('sendAnswer does nothing if other code has begun to answer', async () => {
+  const { port, close } = await listen((_request, response) => {
+    response.writeHead(202).write('begun, ')
+    sendAnswer(response, failed)
+    response.end('ended')
   })
+  onTestFinished(close)
+  expect(await post(port)).toMatchObject({ status: 202, text: 'begun, ended' })
 })
 
 const LIMIT = 1000

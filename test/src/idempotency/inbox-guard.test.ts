@@ -100,33 +100,31 @@ async function someTurns(): Promise<void> {
   for (let i = 0; i < 5; i++) await null
 }
 
-describe('a commit that takes its time', () => {
-  test('is waited for until the deadline: then it is unavailable, not 200, and goes on', async () => {
-    const { inbox, effects } = honestInbox({ fates: [{ ...ALL_WELL, commitTakes: 15 }] })
-    const { receiver, send, records, reports } = receivingWith(inbox, {
-      on: { 'order.created': (_, { tx }) => tx.write('tickets') },
-    })
-    const kept: Promise<unknown>[] = []
-    const waitUntil = (promise: Promise<unknown>) => kept.push(promise)
-    const order = orderCreated()
-    const outcome = receiver.receive({ ...(await sign(order)), request: null, waitUntil })
-    await advance(9.9)
-    expect(records).toEqual([])
-    await advance(0.1)
-    expect(await outcome).toMatchObject({
-      ...UNAVAILABLE,
-      error: { message: expect.stringMatching(/not confirmed the commit/) },
-    })
-    // The first is the delivery itself.
-    expect(kept).toHaveLength(2)
-    expect(records).toMatchObject([{ outcome: 'unavailable', status: 503, code: 'store_unavailable' }])
-
-    await advance(5)
-    expect(await kept[1]).toEqual({ outcome: 'handled' })
-    expect(effects).toEqual(['tickets'])
-    expect(await send(order)).toEqual({ outcome: 'duplicate' })
-    expect(reports).toHaveLength(1)
+test('a commit that takes its time is waited for until the deadline: then it is unavailable, not 200, and goes on', async () => {
+  const { inbox, effects } = honestInbox({ fates: [{ ...ALL_WELL, commitTakes: 15 }] })
+  const { receiver, send, records, reports } = receivingWith(inbox, {
+    on: { 'order.created': (_, { tx }) => tx.write('tickets') },
   })
+  const kept: Promise<unknown>[] = []
+  const waitUntil = (promise: Promise<unknown>) => kept.push(promise)
+  const order = orderCreated()
+  const outcome = receiver.receive({ ...(await sign(order)), request: null, waitUntil })
+  await advance(9.9)
+  expect(records).toEqual([])
+  await advance(0.1)
+  expect(await outcome).toMatchObject({
+    ...UNAVAILABLE,
+    error: { message: expect.stringMatching(/not confirmed the commit/) },
+  })
+  // The first is the delivery itself.
+  expect(kept).toHaveLength(2)
+  expect(records).toMatchObject([{ outcome: 'unavailable', status: 503, code: 'store_unavailable' }])
+
+  await advance(5)
+  expect(await kept[1]).toEqual({ outcome: 'handled' })
+  expect(effects).toEqual(['tickets'])
+  expect(await send(order)).toEqual({ outcome: 'duplicate' })
+  expect(reports).toHaveLength(1)
 })
 
 const fails = async (): Promise<never> => {
@@ -218,43 +216,41 @@ describe('a transaction that is not open by the deadline', () => {
   })
 })
 
-describe('a handler that is slower than the deadline', () => {
-  test('is given up after maxRunSeconds: its signal aborts, a drain goes on, and what it wrote is rolled back', async () => {
-    let signal: AbortSignal | undefined
-    const work = deferred()
-    const { inbox, effects } = honestInbox()
-    const { send, receiver, reports } = receivingWith(inbox, {
-      maxRunSeconds: 30,
-      on: {
-        'order.created': async (_, ctx) => {
-          signal = ctx.signal
-          await work.promise
-          ctx.tx.write('tickets')
-        },
+test('a handler that is slower than the deadline is given up after maxRunSeconds: its signal aborts, a drain goes on, and what it wrote is rolled back', async () => {
+  let signal: AbortSignal | undefined
+  const work = deferred()
+  const { inbox, effects } = honestInbox()
+  const { send, receiver, reports } = receivingWith(inbox, {
+    maxRunSeconds: 30,
+    on: {
+      'order.created': async (_, ctx) => {
+        signal = ctx.signal
+        await work.promise
+        ctx.tx.write('tickets')
       },
-    })
-    const order = orderCreated()
-    const first = send(order)
-    await advance(10)
-    await first
-    const drain = receiver.drain()
-    const drained = watch(drain)
-    await advance(19.9)
-    expect(drained.isResolved).toBe(false)
-    expect(signal?.aborted).toBe(false)
-    await advance(0.1)
-    await drain
-    expect(signal?.aborted).toBe(true)
-    expect(reports.map(({ error }) => error.code)).toEqual(['timed_out', 'given_up'])
+    },
+  })
+  const order = orderCreated()
+  const first = send(order)
+  await advance(10)
+  await first
+  const drain = receiver.drain()
+  const drained = watch(drain)
+  await advance(19.9)
+  expect(drained.isResolved).toBe(false)
+  expect(signal?.aborted).toBe(false)
+  await advance(0.1)
+  await drain
+  expect(signal?.aborted).toBe(true)
+  expect(reports.map(({ error }) => error.code)).toEqual(['timed_out', 'given_up'])
 
-    work.resolve()
-    await advance(0)
-    expect(effects).toEqual([])
-    // The handler learns that its transaction is over.
-    expect(reports.map(({ error }) => error.message).at(-1)).toMatch(/transaction is over/)
-    expect(await receivingWith(inbox, { on: { 'order.created': () => {} } }).send(order)).toEqual({
-      outcome: 'handled',
-    })
+  work.resolve()
+  await advance(0)
+  expect(effects).toEqual([])
+  // The handler learns that its transaction is over.
+  expect(reports.map(({ error }) => error.message).at(-1)).toMatch(/transaction is over/)
+  expect(await receivingWith(inbox, { on: { 'order.created': () => {} } }).send(order)).toEqual({
+    outcome: 'handled',
   })
 })
 
@@ -335,61 +331,48 @@ describe('an inbox that opens no transaction', () => {
   })
 })
 
-describe('a transaction that ends while its handler runs', () => {
-  /** A delivery whose transaction the test ends. */
-  function losing(options: object = {}) {
-    const hangsUp = deferred()
-    const work = deferred()
-    const signals: AbortSignal[] = []
-    const lost = new Error('connection terminated')
-    const { inbox } = scriptedInbox(async (_, run) => {
-      await Promise.race([run({}).catch(() => {}), hangsUp.promise])
-      throw lost
-    })
-    const received = receivingWith(inbox, {
-      on: {
-        'order.created': (_, ctx) => {
-          signals.push(ctx.signal)
-          return work.promise
-        },
-      },
-      ...options,
-    })
-    return { ...received, hangsUp, work, lost, signal: () => signals[0] as AbortSignal }
-  }
-
-  test('aborts the signal at once, with what the inbox said, and is reported when the handler has settled', async () => {
-    const { send, hangsUp, work, lost, signal, reports } = losing()
-    const outcome = send(orderCreated())
-    await advance(1)
-    expect(signal().aborted).toBe(false)
-    hangsUp.resolve()
-    await advance(0)
-    expect(signal().reason).toMatchObject({ code: 'store_unavailable', cause: lost })
-    work.resolve()
-    expect(await outcome).toMatchObject({ outcome: 'unavailable', error: signal().reason })
-    expect(reports.map(({ error }) => error)).toEqual([signal().reason])
+test('a transaction that ends while its handler runs aborts the signal at once, with what the inbox said, and is reported when the handler has settled', async () => {
+  const hangsUp = deferred()
+  const work = deferred()
+  const signals: AbortSignal[] = []
+  const lost = new Error('connection terminated')
+  const { inbox } = scriptedInbox(async (_, run) => {
+    await Promise.race([run({}).catch(() => {}), hangsUp.promise])
+    throw lost
   })
+  const handler = (_: unknown, { signal }: { signal: AbortSignal }) => {
+    signals.push(signal)
+    return work.promise
+  }
+  const { send, reports } = receivingWith(inbox, { on: { 'order.created': handler } })
+  const outcome = send(orderCreated())
+  await advance(1)
+  const [signal] = signals
+  expect(signal?.aborted).toBe(false)
+  hangsUp.resolve()
+  await advance(0)
+  expect(signal?.reason).toMatchObject({ code: 'store_unavailable', cause: lost })
+  work.resolve()
+  expect(await outcome).toMatchObject({ outcome: 'unavailable', error: signal?.reason })
+  expect(reports.map(({ error }) => error)).toEqual([signal?.reason])
 })
 
-describe('of a handler that has not returned by the deadline, the inbox', () => {
-  test.each<[what: string, hint: unknown, message: RegExp]>([
-    ['may say what holds it up', () => 'The pool is full.', /timeoutSeconds.* The pool is full\.$/],
-    ['may know nothing', () => undefined, /waits longer\.$/],
-    ['may say what cannot be text', () => Symbol('full'), /waits longer\.$/],
-    ['may promise to say it', () => Promise.reject(new Error('unheard')), /waits longer\.$/],
-  ])('%s', async (_, hint, message) => {
-    const { inbox } = scriptedInbox((__, work) => work({}))
-    const { send, reports } = receivingWith(Object.assign(inbox, { hint }) as typeof inbox, {
-      maxRunSeconds: 20,
-      on: { 'order.created': () => never() },
-    })
-    const outcome = send(orderCreated())
-    await advance(10)
-    expect(await outcome).toMatchObject({ outcome: 'timed_out' })
-    expect(reports[0]?.error.message).toMatch(message)
-    await advance(10)
+test.each<[what: string, hint: unknown, message: RegExp]>([
+  ['may say what holds it up', () => 'The pool is full.', /timeoutSeconds.* The pool is full\.$/],
+  ['may know nothing', () => undefined, /waits longer\.$/],
+  ['may say what cannot be text', () => Symbol('full'), /waits longer\.$/],
+  ['may promise to say it', () => Promise.reject(new Error('unheard')), /waits longer\.$/],
+])('of a handler that has not returned by the deadline, the inbox %s', async (_, hint, message) => {
+  const { inbox } = scriptedInbox((__, work) => work({}))
+  const { send, reports } = receivingWith(Object.assign(inbox, { hint }) as typeof inbox, {
+    maxRunSeconds: 20,
+    on: { 'order.created': () => never() },
   })
+  const outcome = send(orderCreated())
+  await advance(10)
+  expect(await outcome).toMatchObject({ outcome: 'timed_out' })
+  expect(reports[0]?.error.message).toMatch(message)
+  await advance(10)
 })
 
 const DISCARD = new Discard('free')

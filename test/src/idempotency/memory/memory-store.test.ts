@@ -210,17 +210,15 @@ describe('the report of an eviction', () => {
 const REQUEST = { key: 'k', token: 'mine', leaseMs: 30_000, retainMs: 1_000_000 }
 const OTHER = { ...REQUEST, token: 'other' }
 
-describe('time', () => {
-  test('is monotonic: setting the clock of the machine frees no lease and forgets no record', async () => {
-    const store = memoryStore()
-    await store.claim(REQUEST)
+test('time is monotonic: setting the clock of the machine frees no lease and forgets no record', async () => {
+  const store = memoryStore()
+  await store.claim(REQUEST)
 
-    vi.setSystemTime(Date.now() + 365 * 86_400_000)
-    expect(await store.claim(OTHER)).toEqual({ status: 'in_flight', retryAfterMs: 30_000 })
-    await store.complete(REQUEST, 1_000_000)
-    vi.setSystemTime(0)
-    expect(await store.claim(OTHER)).toEqual({ status: 'completed' })
-  })
+  vi.setSystemTime(Date.now() + 365 * 86_400_000)
+  expect(await store.claim(OTHER)).toEqual({ status: 'in_flight', retryAfterMs: 30_000 })
+  await store.complete(REQUEST, 1_000_000)
+  vi.setSystemTime(0)
+  expect(await store.claim(OTHER)).toEqual({ status: 'completed' })
 })
 
 /** At least five times the capacity of the store. */
@@ -254,26 +252,24 @@ test('events go through a store of 50,000, which stays within its bound', { tags
   expect(await store.claim(last)).toEqual({ status: 'completed' })
 })
 
-describe('invalid options are refused', () => {
-  test.each([
-    ['maxKeys', 0],
-    ['maxKeys', -1],
-    ['maxKeys', 1.5],
-    ['maxKeys', Number.NaN],
-    ['maxKeys', Number.POSITIVE_INFINITY],
-    ['maxKeys', '1000'],
-    ['maxKeys', null],
-    ['onFull', 'drop'],
-    ['onFull', null],
-    ['onEvict', 'console'],
-    ['onEvict', null],
-    ['now', 1_760_000_000_000],
-    ['now', null],
-  ])('%s: %j', (option, value) => {
-    const create = (): unknown => memoryStore({ [option]: value })
-    expect(create).toThrow(TypeError)
-    expect(create).toThrow(new RegExp(`^${option} must be`))
-  })
+test.each([
+  ['maxKeys', 0],
+  ['maxKeys', -1],
+  ['maxKeys', 1.5],
+  ['maxKeys', Number.NaN],
+  ['maxKeys', Number.POSITIVE_INFINITY],
+  ['maxKeys', '1000'],
+  ['maxKeys', null],
+  ['onFull', 'drop'],
+  ['onFull', null],
+  ['onEvict', 'console'],
+  ['onEvict', null],
+  ['now', 1_760_000_000_000],
+  ['now', null],
+])('an invalid option is refused: %s, %j', (option, value) => {
+  const create = (): unknown => memoryStore({ [option]: value })
+  expect(create).toThrow(TypeError)
+  expect(create).toThrow(new RegExp(`^${option} must be`))
 })
 
 describe('the store of a receiver', () => {
