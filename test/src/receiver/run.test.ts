@@ -171,17 +171,6 @@ describe('at the deadline', () => {
     expect(ended).toHaveBeenCalledOnce()
   })
 
-  test('a waitUntil that throws changes nothing', async () => {
-    const work = deferred()
-    const { receiver } = receiving({ on: { 'order.created': () => work.promise } })
-    const waitUntil = throws(new Error('This context has no ExecutionContext'))
-    const outcome = receiver.receive({ ...(await sign(orderCreated())), request: null, waitUntil })
-    await advance(10)
-    expect(await outcome).toMatchObject({ outcome: 'timed_out' })
-    work.resolve()
-    await advance(0)
-  })
-
   test('no handler is started any more where the event loop was blocked past it', async () => {
     const handler = vi.fn()
     const { store, namespace, base } = storeWith({
