@@ -36,7 +36,7 @@ function oneOfEach(api: Api): [string, string, string, WebhookError][] {
 const api: Api = await import('tix-webhooks')
 
 describe.each(oneOfEach(api))('%s', (name, code, message, error) => {
-  test('has its name, its code and its message', () => {
+  test('has its name, its code and its message, and prints each once', () => {
     expect(error).toBeInstanceOf(Error)
     expect(error).toBeInstanceOf(WebhookError)
     expect(error.name).toBe(name)
@@ -45,9 +45,7 @@ describe.each(oneOfEach(api))('%s', (name, code, message, error) => {
     expect(String(error)).toBe(`${name}: ${message}`)
     if (error instanceof WebhookVerificationError) expect(error.stack).toBe(`${name}: ${message}`)
     else expect(error.stack).toContain('errors.test.ts')
-  })
 
-  test('prints its name once, and its code', () => {
     const printed = inspect(error)
     expect(printed.split('\n')[0]).toContain(`${name}: ${message}`)
     expect(printed).toContain(`code: '${code}'`)

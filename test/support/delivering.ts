@@ -1,15 +1,51 @@
-import type { HandlerContext, Outcome, WebhookOptions } from 'tix-webhooks'
+import type {
+  ClaimRequest,
+  HandlerContext,
+  IdempotencyStore,
+  Lease,
+  Outcome,
+  WebhookOptions,
+} from 'tix-webhooks'
 import { vi } from 'vitest'
 import { orderCreated, sign } from './deliveries.js'
 import { deferred, watch } from './promises.js'
 import { receiving } from './receiving.js'
-import { type Script, scriptedStore } from './scripted-store.js'
 
 /** The key of each delivery started here. */
 export const KEY = 'test/order.created/ord_1'
 
 /** Longer than any lease of these tests, so that neither the deadline nor the limit of a run matters. */
 const NO_LIMITS = { timeoutSeconds: 3_600, maxRunSeconds: 3_600 }
+
+/** The calls of a store, in order: the method and its arguments. */
+type StoreCall =
+  | readonly ['claim', ClaimRequest]
+  | readonly ['renew', Lease, number]
+  | readonly ['complete', Lease, number]
+  | readonly ['release', Lease]
+
+type Method = keyof IdempotencyStore
+
+/** A method's answer: a value or a promise of any shape, or it throws, as a foreign store may. */
+export type Script = Partial<Record<Method, (...args: readonly unknown[]) => unknown>>
+
+/** A scripted store, however wrong: for answers that no real store gives on command. Without a script each call is granted. */
+export function scriptedStore(script: Script = {}) {
+  const calls: StoreCall[] = []
+  function method(name: Method, granted: unknown) {
+    return (...args: readonly unknown[]) => {
+      calls.push([name, ...args] as unknown as StoreCall)
+      return (script[name] ?? (async () => granted))(...args)
+    }
+  }
+  const store = {
+    claim: method('claim', { status: 'claimed', attempt: 1 }),
+    renew: method('renew', true),
+    complete: method('complete', true),
+    release: method('release', true),
+  } as unknown as IdempotencyStore
+  return { store, script, calls, called: () => calls.map(([name]) => name) }
+}
 
 /** One delivery on a scripted store, whose handler the test settles, and everything observable from outside. */
 export async function begin(script: Script = {}, options: Partial<WebhookOptions> = {}) {

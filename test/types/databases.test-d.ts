@@ -84,8 +84,6 @@ describe('the transaction of a handler', () => {
   })
 })
 
-describe('an inbox', () => {})
-
 describe('of Postgres', () => {
   const pool = {} as Pool
   const sql = {} as Sql

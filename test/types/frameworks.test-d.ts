@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
-import express, { type Request as ExpressRequest, type RequestHandler } from 'express'
+import express, { type Request as ExpressRequest } from 'express'
 import fastify, { type FastifyBaseLogger, type FastifyRequest, type FastifyTypeProvider } from 'fastify'
-import { type Context, type Handler, Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { type Inbox, unchecked } from 'tix-webhooks'
 import { tixWebhooks as onExpress } from 'tix-webhooks/express'
 import { tixWebhooks as onFastify } from 'tix-webhooks/fastify'
@@ -21,29 +21,12 @@ interface AppEnv {
 }
 
 describe('the functions of the options get the request of the framework, and the event of their kind', () => {
-  test('on Express', () => {
-    onExpress({
-      secret: (request) => {
-        expectTypeOf(request).toEqualTypeOf<ExpressRequest>()
-        return request.header('x-tenant')
-      },
-      schemas,
-      on: {
-        'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<{ cents: number }>(),
-      },
-    })
-  })
-
-  test('on Fastify', () => {
+  test('on Express and on Fastify', () => {
+    onExpress({ secret: (request) => request.header('x-tenant'), on: {} })
     onFastify({
-      secret: (request) => {
-        expectTypeOf(request).toEqualTypeOf<FastifyRequest>()
-        return request.hostname
-      },
+      secret: (request) => request.hostname,
       schemas,
-      on: {
-        'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<{ cents: number }>(),
-      },
+      on: { 'order.refunded': (event) => expectTypeOf(event.data).toEqualTypeOf<{ cents: number }>() },
     })
   })
 
@@ -117,33 +100,18 @@ describe('a function that says which parameters its route has', () => {
   })
 })
 
-describe('the handler that is made', () => {
-  test('is a request handler of Express', () => {
-    const hooks = onExpress(options)
-    expectTypeOf(hooks).toExtend<RequestHandler>()
-    // Express 4's types are checked by test/repo/package.test.ts.
-    express().post('/a/:tenant/hooks', express.raw({ type: '*/*' }), hooks)
-  })
-
-  test('is a handler of Hono, in an app with any bindings', () => {
-    const hooks = onHono(options)
-    expectTypeOf(hooks).toExtend<Handler>()
-    new Hono<AppEnv>().basePath('/a/:tenant').post('/hooks', hooks)
-  })
-
-  test('fits whatever a platform passes second', () => {
-    interface ExecutionContext {
-      waitUntil(promise: Promise<unknown>): void
-      passThroughOnException(): void
-    }
-    const hooks: FetchWebhooks = onFetch(options)
-    const next: (request: Request, context: { params: Promise<{ id: string }> }) => unknown = hooks
-    const worker: {
-      fetch(request: Request, env: { SECRET: string }, ctx: ExecutionContext): Promise<Response>
-    } = { fetch: hooks }
-    for (const fits of [next, worker.fetch]) expectTypeOf(fits).toBeFunction()
-    expectTypeOf(hooks).toBeCallableWith({} as Request, {} as ExecutionContext)
-  })
+test('the handler that is made fits whatever a platform passes second', () => {
+  interface ExecutionContext {
+    waitUntil(promise: Promise<unknown>): void
+    passThroughOnException(): void
+  }
+  const hooks: FetchWebhooks = onFetch(options)
+  const next: (request: Request, context: { params: Promise<{ id: string }> }) => unknown = hooks
+  const worker: {
+    fetch(request: Request, env: { SECRET: string }, ctx: ExecutionContext): Promise<Response>
+  } = { fetch: hooks }
+  for (const fits of [next, worker.fetch]) expectTypeOf(fits).toBeFunction()
+  expectTypeOf(hooks).toBeCallableWith({} as Request, {} as ExecutionContext)
 })
 
 describe('the route options of Fastify fit an app', () => {

@@ -49,19 +49,17 @@ test.each([
   },
 )
 
-describe('what is invalid is refused', () => {
-  test.each<[string, object, string]>([
-    ['maxKeys', { maxKeys: 0 }, 'maxKeys must be a whole number'],
-    [
-      'a short retention',
-      { retentionSeconds: 3_600 },
-      'retentionSeconds must be a number of seconds from 262800 (73 h',
-    ],
-    ['a retention in milliseconds', { retentionSeconds: 30 * DAY_MS * 2 }, 'to 3153600000, not 5184000000'],
-    ['a clock that is none', { now: 5 }, 'now must be a function'],
-    ['an unknown option', { table: 'failures' }, 'table'],
-  ])('%s', (_, options, told) => {
-    expect(() => memoryFailures(options)).toThrow(TypeError)
-    expect(() => memoryFailures(options)).toThrow(told)
-  })
+test.each<[string, object, string]>([
+  ['maxKeys', { maxKeys: 0 }, 'maxKeys must be a whole number'],
+  [
+    'a short retention',
+    { retentionSeconds: 3_600 },
+    'retentionSeconds must be a number of seconds from 262800 (73 h',
+  ],
+  ['a retention in milliseconds', { retentionSeconds: 30 * DAY_MS * 2 }, 'to 3153600000, not 5184000000'],
+  ['a clock that is none', { now: 5 }, 'now must be a function'],
+  ['an unknown option', { table: 'failures' }, 'table'],
+])('what is invalid is refused: %s', (_, options, told) => {
+  expect(() => memoryFailures(options)).toThrow(TypeError)
+  expect(() => memoryFailures(options)).toThrow(told)
 })

@@ -1,10 +1,9 @@
 import { type ClaimResult, StoreError } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, sign } from '../../support/deliveries.js'
-import { ALL_TRIES, begin, KEY, REFUSED, refused, throwing } from '../../support/delivering.js'
+import { ALL_TRIES, begin, KEY, REFUSED, refused, type Script, throwing } from '../../support/delivering.js'
 import { deferred, never } from '../../support/promises.js'
 import { SOON } from '../../support/retry-after.js'
-import type { Script } from '../../support/scripted-store.js'
 import { jump } from '../../support/time-jumps.js'
 import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
 
@@ -160,15 +159,13 @@ describe('a claim that is too slow', () => {
   })
 })
 
-describe('a drain', () => {
-  test('waits for 2 s more, no longer, for a claim that still hangs', async () => {
-    const { drain } = await tooSlow()
-    const drained = drain()
-    await advance(1.999)
-    expect(drained.isResolved).toBe(false)
-    await advance(0.001)
-    expect(drained.isResolved).toBe(true)
-  })
+test('a drain waits for 2 s more, no longer, for a claim that still hangs', async () => {
+  const { drain } = await tooSlow()
+  const drained = drain()
+  await advance(1.999)
+  expect(drained.isResolved).toBe(false)
+  await advance(0.001)
+  expect(drained.isResolved).toBe(true)
 })
 
 describe('the release of a claim that was granted too late', () => {

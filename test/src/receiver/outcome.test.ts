@@ -1,6 +1,6 @@
 import { answerTo, type Outcome, StoreError } from 'tix-webhooks'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { draining, outcomeOfDenial, outcomeOfFault, overloaded } from '../../../src/receiver/outcome.js'
+import { draining, outcomeOfFault, overloaded } from '../../../src/receiver/outcome.js'
 
 // The statuses and headers of all outcomes are those of the table in docs/reference.md: test/repo/reference.test.ts.
 test('an answer says the outcome alone, as JSON', () => {
@@ -17,16 +17,6 @@ test.each([
   [3, undefined],
 ])('over HTTP/%s the header connection is %s', (httpVersionMajor, expected) => {
   expect(answerTo({ outcome: 'incomplete' }, { httpVersionMajor }).headers.connection).toBe(expected)
-})
-
-test.each([
-  [0, 1],
-  [1, 1],
-  [1_001, 2],
-  [29_500, 30],
-  [60_000, 30],
-])('a lease with %d ms left is worth a Retry-After of %d s', (ms, seconds) => {
-  expect(outcomeOfDenial({ status: 'in_flight', retryAfterMs: ms }).retryAfterSeconds).toBe(seconds)
 })
 
 test.each<[string, () => Outcome, number]>([

@@ -11,6 +11,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import { receiving, storeWith } from '../../support/receiving.js'
 import { failingWith, scriptedInbox } from '../../support/scripted-inbox.js'
+import { sleep } from '../../support/virtual-time.js'
 
 /** Values that throw when they are inspected. */
 const HOSTILE: readonly [string, () => unknown][] = [
@@ -122,6 +123,16 @@ const PLACES: readonly [place: string, outcome: string, make: (hostile: () => un
     (hostile) => ({ inbox: scriptedInbox(failingWith(hostile())).inbox as never, namespace: 'test' }),
   ],
   ['isAnswered', 'handled', (hostile) => ({ delivery: { isAnswered: throws(hostile) } })],
+  [
+    'waitUntil, before the answer and after it,',
+    'timed_out',
+    (hostile) => ({
+      ...store({ claim: async () => ({ status: 'claimed', attempt: 1 }) }),
+      on: { 'order.created': () => sleep(3) },
+      timeoutSeconds: 1,
+      delivery: { waitUntil: throws(hostile) },
+    }),
+  ],
   ['an async now', 'misconfigured', () => ({ now: unheard })],
   ['an async key', 'misconfigured', () => ({ key: unheard })],
   [

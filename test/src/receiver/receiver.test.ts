@@ -1,5 +1,5 @@
 import { RetryLater } from 'tix-webhooks'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../support/deliveries.js'
 import { throws } from '../../support/promises.js'
 import { receiving, storeWith } from '../../support/receiving.js'
@@ -116,4 +116,27 @@ describe('a secret function', () => {
     expect(requests).toEqual([request])
     expect(indexes).toEqual([1])
   })
+})
+
+/** A library's replacement for the global one. */
+class Foreign<T> extends Promise<T> {}
+
+test('a delivery is handled where another Promise is in the place of the one of the language', async () => {
+  const { header, body } = await sign(orderCreated())
+  const { receiver } = receiving({ secret: async () => SECRET, on: { 'order.created': async () => {} } })
+  vi.stubGlobal('Promise', Foreign)
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const answer = receiver.receive({ header, body: async () => body, request: null })
+  expect(await answer).toEqual({ outcome: 'handled' })
+})
+
+test('a receiver judges a delivery by a date that is faked after it was made', async () => {
+  const { receiver } = receiving({ on: { 'order.created': () => {} } })
+  const at = Date.UTC(2020, 0, 1)
+  const now = vi.spyOn(Date, 'now').mockReturnValue(at)
+  onTestFinished(() => now.mockRestore())
+  const delivery = await sign(orderCreated(), { timestamp: at / 1000 })
+  expect(await receiver.receive({ ...delivery, request: null })).toEqual({ outcome: 'handled' })
+  now.mockReturnValue(at + 3_600_000)
+  expect(await receiver.receive({ ...delivery, request: null })).toMatchObject({ code: 'timestamp_too_old' })
 })

@@ -66,10 +66,8 @@ describe('onDelivery', () => {
   })
 })
 
-test.each([
-  ['throws', throws(new Error('the listener'))],
-  ['never settles', () => never()],
-])('a listener that %s changes nothing', async (_, listener) => {
+test('a listener that never settles changes nothing', async () => {
+  const listener = () => never()
   const { send } = receiving({
     onDelivery: listener,
     onError: listener,

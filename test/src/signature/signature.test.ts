@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import {
   ConfigurationError,
+  type Secret,
   type SignatureOptions,
   signPayload,
   type VerifyOptions,
@@ -9,15 +10,43 @@ import {
 } from 'tix-webhooks'
 import { secrets, signatureOptions } from 'tix-webhooks/testing/fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { isPlaceholder } from '../../../src/lib/placeholder.js'
 import { SECRET, sign } from '../../support/deliveries.js'
 import { packageWithEngine } from '../../support/engines.js'
-import {
-  bodies,
-  differentSecrets,
-  isUsableSecret,
-  secretBytes,
-  withByteChanged,
-} from '../../support/signature-arbitraries.js'
+
+const isWhite = (byte: number | undefined): boolean =>
+  byte === 0x20 || (byte !== undefined && byte >= 0x09 && byte <= 0x0d)
+
+const bytesOf = (secret: Secret): Uint8Array =>
+  typeof secret === 'string' ? new TextEncoder().encode(secret) : secret
+
+/** Whether the bytes of a secret are accepted: not empty, and without white space at the start or end. */
+function isUsableSecret(bytes: Uint8Array): boolean {
+  const isPadded = isWhite(bytes.at(0)) || isWhite(bytes.at(-1))
+  return bytes.length > 0 && !isPadded && !isPlaceholder(new TextDecoder().decode(bytes))
+}
+
+const secretBytes: fc.Arbitrary<Uint8Array> = secrets().map(bytesOf)
+
+/** Secrets that differ as HMAC keys too: HMAC pads a short key with zeros, so that `k` and `k\0` are the same key. */
+const differentSecrets: fc.Arbitrary<Secret[]> = fc.uniqueArray(secrets(), {
+  selector: (secret) =>
+    Buffer.from(bytesOf(secret))
+      .toString('hex')
+      .replace(/(00)+$/, ''),
+  minLength: 1,
+  maxLength: 6,
+})
+
+const bodies: fc.Arbitrary<Uint8Array> = fc.uint8Array({ maxLength: 300 })
+
+/** The same bytes with one of them changed. */
+function withByteChanged(bytes: Uint8Array, at: number, by: number): Uint8Array {
+  const changed = Uint8Array.from(bytes)
+  const index = at % bytes.length
+  changed[index] = (changed[index] ?? 0) ^ by
+  return changed
+}
 
 /** Expects that a delivery is refused because no signature matches, and for no other reason. */
 async function expectMismatch(
@@ -159,20 +188,6 @@ test('of several that match, the first of the receiver\u2019s counts, whatever t
   }
 })
 
-test('a good v1 counts wherever it stands among bad ones', async () => {
-  const { header, body } = await sign('{}', { timestamp: AT })
-  const good = header.slice(header.indexOf('v1='))
-  const bad = `v1=${'0'.repeat(64)}`
-  for (const order of [
-    [good, bad, bad],
-    [bad, good, bad],
-    [bad, 'v1=', 'v1=zz', good],
-  ]) {
-    await verifySignature(body, [`t=${AT}`, ...order].join(','), { secret: SECRET, now })
-  }
-  await expectMismatch(body, `t=${AT},${bad},${bad}`, { secret: SECRET, now })
-})
-
 test('every secret is tried, also after a match', async () => {
   const { header, body } = await sign('{}', { secret: 'first', timestamp: AT })
   let made = 0
@@ -251,18 +266,12 @@ describe('the tolerance', () => {
 })
 
 describe('the message', () => {
-  test('of a late delivery says its age, what is allowed, and to widen the tolerance where retries are not re-signed', async () => {
-    await expect(verifyAfter(340_000)).rejects.toThrow(
-      /authentic, but 340 s old, and 300 s are allowed: is this machine's clock right\? If the sender does not sign its retries again, set toleranceSeconds to 259200 \(72 h\)/,
+  test('of a late delivery says its age, what is allowed, and to widen the tolerance if it may be a retry', async () => {
+    await expect(verifyAfter(259_200_000)).rejects.toThrow(
+      /authentic, but 259200 s old, and 300 s are allowed: is this machine's clock right\? If the sender does not sign its retries again, set toleranceSeconds to 259200 \(72 h\)/,
     )
-  })
-
-  test('of a delivery that is older than any retry points at the clock alone', async () => {
-    await expect(verifyAfter(259_200_000)).rejects.toThrow(/If the sender does not sign its retries again/)
     const refused = verifyAfter(259_201_000)
-    await expect(refused).rejects.toThrow(
-      /259201 s old, and 300 s are allowed: is this machine's clock right\?/,
-    )
+    await expect(refused).rejects.toThrow(/259201 s old, .* is this machine's clock right\?/)
     await expect(refused).rejects.not.toThrow(/toleranceSeconds/)
   })
 

@@ -89,10 +89,6 @@ test('may hold whatever was added to it, however much that is', () => {
   )
 })
 
-test('holds nothing at first', () => {
-  expect(mayHold(createFilter(1), hashOf('k'))).toBe(false)
-})
-
 describe('holds few of the keys that were not added', () => {
   const sha256 = (text: string) => createHash('sha256').update(text).digest()
 

@@ -24,48 +24,43 @@ test('an error that has a new cause whenever it is asked is given up', () => {
   expect(redacted(endless()).message).toBe('an unreadable error')
 })
 
-describe('an error without parameters of a database is returned as it is:', () => {
-  test.each([
-    ["one of the user's code, with causes", new Error('no ink', { cause: new TypeError('no paper') })],
-    ['one with properties', Object.assign(new Error('not printed'), { orderId: 'ord_1', status: 503 })],
-    ['that of gRPC', Object.assign(new Error('5 NOT_FOUND: ord_1'), { code: 5, details: 'ord_1' })],
-    [
-      'that of yup',
-      Object.assign(new Error('email must be a valid email'), {
-        params: { path: 'email', value: 'ada@' },
-        errors: ['email must be a valid email'],
-        inner: [Object.assign(new Error('email must be a valid email'), { params: { path: 'email' } })],
-      }),
-    ],
-    [
-      'that of Ajv',
-      new Ajv.ValidationError([{ keyword: 'type', params: { type: 'string' }, message: 'no' }]),
-    ],
-    [
-      "that of the user's code with parameters",
-      Object.assign(new Error("no 'A1' for ord_1"), {
-        code: 'E_SEAT',
-        params: { id: 'ord_1' },
-        values: ['A1'],
-      }),
-    ],
-    [
-      'that of a search',
-      Object.assign(new Error('no seat'), {
-        query: 'select a seat with a view',
-        sql: 'update me',
-        where: 'row 5',
-        parameters: { row: 5 },
-      }),
-    ],
-    [
-      'that of GraphQL',
-      Object.assign(new Error('denied'), { query: 'query ($id: ID!) { order(id: $id) { id } }' }),
-    ],
-    ['one whose text has a dash', new Error('Select a seat from the map - none is left')],
-  ])('%s', (_, error) => {
-    expect(redactError(error)).toBe(error)
-  })
+test.each([
+  ["one of the user's code, with causes", new Error('no ink', { cause: new TypeError('no paper') })],
+  ['one with properties', Object.assign(new Error('not printed'), { orderId: 'ord_1', status: 503 })],
+  ['that of gRPC', Object.assign(new Error('5 NOT_FOUND: ord_1'), { code: 5, details: 'ord_1' })],
+  [
+    'that of yup',
+    Object.assign(new Error('email must be a valid email'), {
+      params: { path: 'email', value: 'ada@' },
+      errors: ['email must be a valid email'],
+      inner: [Object.assign(new Error('email must be a valid email'), { params: { path: 'email' } })],
+    }),
+  ],
+  ['that of Ajv', new Ajv.ValidationError([{ keyword: 'type', params: { type: 'string' }, message: 'no' }])],
+  [
+    "that of the user's code with parameters",
+    Object.assign(new Error("no 'A1' for ord_1"), {
+      code: 'E_SEAT',
+      params: { id: 'ord_1' },
+      values: ['A1'],
+    }),
+  ],
+  [
+    'that of a search',
+    Object.assign(new Error('no seat'), {
+      query: 'select a seat with a view',
+      sql: 'update me',
+      where: 'row 5',
+      parameters: { row: 5 },
+    }),
+  ],
+  [
+    'that of GraphQL',
+    Object.assign(new Error('denied'), { query: 'query ($id: ID!) { order(id: $id) { id } }' }),
+  ],
+  ['one whose text has a dash', new Error('Select a seat from the map - none is left')],
+])('an error without parameters of a database is returned as it is: %s', (_, error) => {
+  expect(redactError(error)).toBe(error)
 })
 
 describe('parameters of a database are removed', () => {

@@ -1,17 +1,9 @@
 import { expect, test, vi } from 'vitest'
 import { orderCreated, SECRET } from '../../../support/deliveries.js'
-import { make } from '../../../support/make-receiver.js'
 import { deferred, turns } from '../../../support/promises.js'
 import { receiving } from '../../../support/receiving.js'
 
 const account = () => ({ id: 'acme', secret: SECRET })
-
-test('perAccount without accounts is refused, unless it is no limit', () => {
-  expect(() => make({ concurrency: { runs: 5, perAccount: 2 } })).toThrow(
-    new TypeError('concurrency.perAccount needs the option account.'),
-  )
-  make({ concurrency: { runs: 5, perAccount: Number.POSITIVE_INFINITY } })
-})
 
 /** Receivers with these options, all in one process: the most handlers that run at once of nine deliveries to each, held until there are so many. */
 async function runsAtOnce(expected: number, ...receivers: object[]): Promise<number> {
