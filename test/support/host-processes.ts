@@ -14,12 +14,8 @@ export interface HostProcess {
   readonly death: string | undefined
 }
 
-/**
- * Starts hosts for the tests of a file, and stops all of them.
- *
- * @param execArgv options of Node, such as the size of its heap
- */
-export function useHosts(execArgv: readonly string[] = []): { start(name: HostName): Promise<HostProcess> } {
+/** Starts hosts for the tests of a file, and stops all of them. */
+export function useHosts(): { start(name: HostName): Promise<HostProcess> } {
   const children = new Set<ChildProcess>()
   let folder: Promise<string> | undefined
   let bundle: Promise<string> | undefined
@@ -42,7 +38,6 @@ export function useHosts(execArgv: readonly string[] = []): { start(name: HostNa
     bundle ??= bundled()
     const child = fork(await bundle, [name], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      execArgv: [...process.execArgv, ...execArgv],
       // Express prints the errors that its default handler answers, unless NODE_ENV is test.
       env: { ...process.env, NODE_ENV: 'test' },
     })

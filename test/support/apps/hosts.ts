@@ -1,4 +1,4 @@
-// One process for one framework, over HTTP/1 or HTTP/2, whose app has the fault that a request names, if it names one.
+// One process for one framework, whose app has the fault that a request names, if it names one.
 import {
   createServer,
   type IncomingMessage,
@@ -6,7 +6,6 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
-import { createServer as createHttp2Server } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { createAdaptorServer } from '@hono/node-server'
@@ -201,9 +200,6 @@ async function fastifyHost(create: typeof fastify5): Promise<Server> {
   return app.server
 }
 
-const ON_HTTP2 = { createServer: createHttp2Server as never }
-
-/** Express has no HTTP/2: its requests and responses are those of HTTP/1 by their prototype. */
 const HOSTS = {
   'Express 4': () => expressHost(express4),
   'Express 5': () => expressHost(express5),
@@ -231,13 +227,6 @@ const HOSTS = {
       return hooks(request)
     }
     return createAdaptorServer({ fetch: handle }) as Server
-  },
-  'node:http2': () => createHttp2Server(forNode(options) as never) as unknown as Server,
-  'Hono on HTTP/2': () =>
-    createAdaptorServer({ ...ON_HTTP2, fetch: new Hono().post('/hooks', forHono(options)).fetch }) as Server,
-  'fetch on HTTP/2': () => {
-    const hooks = forFetch(options)
-    return createAdaptorServer({ ...ON_HTTP2, fetch: (request) => hooks(request) }) as Server
   },
 } satisfies Readonly<Record<string, () => Server | RequestListener | Promise<Server>>>
 export type HostName = keyof typeof HOSTS
