@@ -4,11 +4,16 @@ import { type FaultFixture, withFixture } from '../support/fault-fixture.js'
 import { startMysql } from '../support/mysql-server.js'
 import { onOwnMysql, onOwnPostgres, onOwnRedis } from '../support/on-servers.js'
 import { startPostgres } from '../support/postgres-server.js'
-import type { OpenInbox, OpenStore } from '../support/proof-clients.js'
-import { MYSQL, MYSQL_INBOXES } from '../support/proof-mysql.js'
+import {
+  MYSQL,
+  MYSQL_INBOXES,
+  type OpenInbox,
+  type OpenStore,
+  POSTGRES,
+  POSTGRES_INBOXES,
+  REDIS,
+} from '../support/proof-clients.js'
 import { mysqlPlace, type Place, postgresPlace, redisPlace } from '../support/proof-places.js'
-import { INBOXES, POSTGRES } from '../support/proof-postgres.js'
-import { REDIS } from '../support/proof-redis.js'
 import { startRedis } from '../support/redis-server.js'
 import { newOrders } from '../support/running-apps.js'
 
@@ -51,7 +56,7 @@ const KINDS: readonly Kind[] = [
     start: () => startPostgres(),
     openPlace: postgresPlace,
     stores: POSTGRES,
-    inboxes: INBOXES,
+    inboxes: POSTGRES_INBOXES,
     ends: ['fast', 'immediate'],
   },
   {

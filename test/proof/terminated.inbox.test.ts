@@ -98,12 +98,8 @@ async function playKills<Tx>(
   return orders.map(({ data }) => data.order.id).sort()
 }
 
-// Between Drizzle and postgres.js, nothing can keep a statement from a socket that is about to close, and postgres.js then waits
-// for ever: docs/libraries.md recommends Drizzle on pg.
-const ON_POSTGRES = INBOX_CLIENTS.filter(({ name }) => name !== 'Drizzle on postgres.js')
-
 // An unhandled 'error' or rejection ends the process, and so fails the whole file.
-onPostgres.each(ON_POSTGRES)('an inbox over $name whose backends are terminated at random', (library) => {
+onPostgres.each(INBOX_CLIENTS)('an inbox over $name whose backends are terminated at random', (library) => {
   const database = testDatabase('CREATE TABLE effects (id text)', ddl)
 
   test.each([1, 5])(
@@ -129,10 +125,7 @@ onPostgres.each(ON_POSTGRES)('an inbox over $name whose backends are terminated 
   )
 })
 
-// Drizzle hands on the connection of the same pool of mysql2.
-const ON_MYSQL = MYSQL_INBOX_CLIENTS.filter(({ name }) => name !== 'Drizzle on mysql2')
-
-onMysql.each(ON_MYSQL)('an inbox over $name whose connections are killed at random', (library) => {
+onMysql.each(MYSQL_INBOX_CLIENTS)('an inbox over $name whose connections are killed at random', (library) => {
   const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(64))')
   beforeAll(async () => {
     const pool = createMysql2(database.url)

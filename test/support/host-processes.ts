@@ -1,11 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
-import { build } from 'esbuild'
 import { afterAll } from 'vitest'
 import type { HostName } from './apps/hosts.js'
-import { ROOT } from './root.js'
-import { makeFolder, removeFolder } from './server-process.js'
+import { useBundle } from './bundle.js'
 
 /** A framework's app in its own process, which ends at an uncaught error as in production. */
 export interface HostProcess {
@@ -17,26 +14,10 @@ export interface HostProcess {
 /** Starts hosts for the tests of a file, and stops all of them. */
 export function useHosts(): { start(name: HostName): Promise<HostProcess> } {
   const children = new Set<ChildProcess>()
-  let folder: Promise<string> | undefined
-  let bundle: Promise<string> | undefined
-
-  async function bundled(): Promise<string> {
-    folder ??= makeFolder()
-    const file = join(await folder, 'hosts.cjs')
-    await build({
-      entryPoints: [join(ROOT, 'test/support/apps/hosts.ts')],
-      outfile: file,
-      bundle: true,
-      platform: 'node',
-      format: 'cjs',
-      logLevel: 'error',
-    })
-    return file
-  }
+  const bundled = useBundle('test/support/apps/hosts.ts')
 
   async function start(name: HostName): Promise<HostProcess> {
-    bundle ??= bundled()
-    const child = fork(await bundle, [name], {
+    const child = fork(bundled(), [name], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       // Express prints the errors that its default handler answers, unless NODE_ENV is test.
       env: { ...process.env, NODE_ENV: 'test' },
@@ -69,7 +50,6 @@ export function useHosts(): { start(name: HostName): Promise<HostProcess> } {
       child.kill('SIGKILL')
       await exited
     }
-    if (folder !== undefined) await removeFolder(await folder)
   })
   return { start }
 }

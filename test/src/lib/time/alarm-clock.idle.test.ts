@@ -1,11 +1,8 @@
 /** @module-tag slow */
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { build } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROOT } from '../../../support/root.js'
-import { makeFolder, removeFolder } from '../../../support/server-process.js'
+import { describe, expect, test } from 'vitest'
+import { useBundle } from '../../../support/bundle.js'
 
 const run = promisify(execFile)
 
@@ -13,26 +10,11 @@ const run = promisify(execFile)
 const LIMIT_MS = 15_000
 
 describe('a process that has nothing else to do', () => {
-  let folder = ''
-
-  beforeAll(async () => {
-    folder = await makeFolder()
-    await build({
-      entryPoints: [join(ROOT, 'test/support/idle-child.ts')],
-      outfile: join(folder, 'child.mjs'),
-      tsconfig: join(ROOT, 'tsconfig.json'),
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      target: 'node20',
-      logLevel: 'warning',
-    })
-  })
-  afterAll(() => removeFolder(folder))
+  const bundled = useBundle('test/support/idle-child.ts')
 
   /** Its output before it exits by itself. */
   async function printed(what: string): Promise<string[]> {
-    const { stdout } = await run(process.execPath, [join(folder, 'child.mjs'), what], {
+    const { stdout } = await run(process.execPath, [bundled(), what], {
       timeout: LIMIT_MS,
       killSignal: 'SIGKILL',
     })
