@@ -76,7 +76,6 @@ export const ROLLING: Readonly<Record<string, Move>> = {
 }
 
 export const MOVES: readonly Move[] = [...Object.values(WITH_A_PAUSE), ...Object.values(ROLLING)]
-export const pathOf = (move: Move): string => `move-${MOVES.indexOf(move)}`
 
 /** The page has the shortest one, and links the others. */
 const FILES = ['from-effects', 'without-a-pause', 'from-a-table'].map((name) => `examples/moving/${name}.ts`)
