@@ -1,12 +1,5 @@
-// One process for one framework, whose app has the fault that a request names, if it names one.
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
-import type { AddressInfo } from 'node:net'
+// An app of each framework, with the fault that a request names, if it names one.
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { createAdaptorServer } from '@hono/node-server'
 import express5, { type Express } from 'express'
@@ -20,7 +13,8 @@ import { tixWebhooks as forFastify } from 'tix-webhooks/fastify'
 import { tixWebhooks as forFetch } from 'tix-webhooks/fetch'
 import { tixWebhooks as forHono } from 'tix-webhooks/hono'
 import { tixWebhooks as forNode } from 'tix-webhooks/node'
-import { SECRET } from '../deliveries.js'
+import { SECRET } from './deliveries.js'
+import { type Listening, listen } from './http.js'
 
 /** The header with the fault that a request's host must have. */
 const FAULT_HEADER = 'x-test-fault'
@@ -231,12 +225,6 @@ const HOSTS = {
 } satisfies Readonly<Record<string, () => Server | RequestListener | Promise<Server>>>
 export type HostName = keyof typeof HOSTS
 
-async function main(): Promise<void> {
-  const host: Server | RequestListener = await HOSTS[process.argv[2] as HostName]()
-  const server = typeof host === 'function' ? createServer(host) : host
-  server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
-  // The test is gone.
-  process.once('disconnect', () => process.exit(1))
+export async function startHost(name: HostName): Promise<Listening> {
+  return listen(await HOSTS[name]())
 }
-
-void main()
