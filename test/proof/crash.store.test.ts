@@ -50,25 +50,5 @@ for (const { describe, proof } of PROVED) {
         await place.close()
       }
     })
-
-    test('count the attempts of an event that kills each process that it meets', async () => {
-      const place = await proof.openPlace()
-      const settings = { program: 'store' as const, client, ...place }
-      try {
-        const order = await newOrder()
-        const starting = [1, 2, 3].map(() => apps.start(settings))
-        const [first, second, last] = await Promise.all(starting)
-        for (const app of [first, second]) {
-          expect(await app?.deliver(order, { stopAt: 'in the handler' })).toBe('stopped')
-          await app?.kill()
-          expect(await last?.deliver(order)).toMatchObject({ outcome: 'in_flight' })
-          await place.expireLease(order)
-        }
-        expect(await last?.deliver(order)).toEqual(HANDLED)
-        expect((await place.effects()).get(order.id)).toEqual(['3'])
-      } finally {
-        await place.close()
-      }
-    })
   })
 }
