@@ -1,10 +1,10 @@
 import { createConnection } from 'mysql2/promise'
 import type { Inbox } from 'tix-webhooks'
-import { mysqlInbox } from 'tix-webhooks/mysql'
+import { ddl as mysqlDdl } from 'tix-webhooks/mysql'
 import { ddl } from 'tix-webhooks/postgres'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { orderCreated } from '../support/deliveries.js'
-import { createMysql2, MYSQL_INBOX_CLIENTS } from '../support/mysql-clients.js'
+import { MYSQL_INBOX_CLIENTS } from '../support/mysql-clients.js'
 import { testMysqlDatabase } from '../support/mysql-database.js'
 import { mysqlUrl, onMysql, onPostgres } from '../support/on-servers.js'
 import { INBOX_CLIENTS } from '../support/postgres-clients.js'
@@ -126,13 +126,7 @@ onPostgres.each(INBOX_CLIENTS)('an inbox over $name whose backends are terminate
 })
 
 onMysql.each(MYSQL_INBOX_CLIENTS)('an inbox over $name whose connections are killed at random', (library) => {
-  const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(64))')
-  beforeAll(async () => {
-    const pool = createMysql2(database.url)
-    await mysqlInbox(pool)
-      .migrate()
-      .finally(() => pool.end())
-  })
+  const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(64))', mysqlDdl)
 
   test.each([1, 5])(
     'has each effect exactly once with %i connections, and loses none for good',

@@ -7,7 +7,7 @@ import { Pool } from 'pg'
 import postgresClient from 'postgres'
 import { createClient } from 'redis'
 import { type HandledRecords, type IdempotencyStore, type KeptFailures, memoryFailures } from 'tix-webhooks'
-import { mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
+import { ddl as mysqlDdl, mysqlFailures, mysqlStore } from 'tix-webhooks/mysql'
 import { ddl, postgresFailures, postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
@@ -331,13 +331,7 @@ const mysql: OurStore = {
     name: `mysqlInbox over ${library.name}`,
     ...(library.name === 'Kysely' && { fails: OF_KYSELY }),
     use() {
-      const database = testMysqlDatabase(...MYSQL_EFFECTS)
-      beforeAll(async () => {
-        const pool = createMysql2(database.url)
-        await mysqlInbox(pool)
-          .migrate()
-          .finally(() => pool.end())
-      })
+      const database = testMysqlDatabase(...MYSQL_EFFECTS, mysqlDdl)
       const proxy = useProxy(mysqlUrl)
       return () => mysqlHarness(library, database, proxy()) as never
     },
