@@ -37,7 +37,7 @@ import { SHIFT_REDIS, shiftMysql, shiftPostgres } from './stores/shift.js'
 import { startProxy, type TcpProxy } from './tcp-proxy.js'
 
 /** One of our stores, with what the tests need to run on it. */
-export interface OurStore {
+interface OurStore {
   /** Its subpath, without the name of the package. */
   readonly entry: string
   /** Skipped if it has no server. */
@@ -61,19 +61,19 @@ export interface OpenBackend extends StoreBackend<HandledStore> {
   close(): Promise<void>
 }
 
-export interface StoreKind {
+interface StoreKind {
   readonly name: string
   /** It sends what another kind sends: tests of the backend leave it out. */
   readonly isTwin?: boolean
   open(): Promise<OpenBackend>
 }
 
-export interface FailureBackend extends Required<FailureHarness> {
+interface FailureBackend extends Required<FailureHarness> {
   create(): Promise<KeptFailures>
   close(): Promise<void>
 }
 
-export interface FailureKind {
+interface FailureKind {
   readonly name: string
   open(): Promise<FailureBackend>
 }
@@ -123,7 +123,7 @@ function placeOf<Client>({ connect, end }: Kind<Client>) {
 }
 
 /** A store over a library; every client of a backend is a connection of its own. */
-export function storeKind<Client>(
+function storeKind<Client>(
   kind: Kind<Client>,
   storeOf: (client: Client, place: string) => HandledStore & { migrate?(): unknown },
   /** Moves the deadlines of all records of the place, as if that much time had passed on the server. */
@@ -148,7 +148,7 @@ export function storeKind<Client>(
 }
 
 /** Failures over a library. */
-export function failureKind<Client>(
+function failureKind<Client>(
   kind: Kind<Client>,
   failuresOf: (client: Client, table: string) => KeptFailures & { migrate(): unknown },
 ): FailureKind {
@@ -165,7 +165,7 @@ export function failureKind<Client>(
 }
 
 /** A proxy before a server of the run, for a `describe`. */
-export function useProxy(url: () => string): () => TcpProxy {
+function useProxy(url: () => string): () => TcpProxy {
   let proxy: TcpProxy
   beforeAll(async () => {
     const { hostname: host, port } = new URL(url())

@@ -50,7 +50,7 @@ export interface Pooled {
 export type StoreAccess = Access & Pooled
 
 /** The records are in the same transactions as the effects. */
-export interface InboxAccess extends Pooled {
+interface InboxAccess extends Pooled {
   readonly inbox: Inbox<unknown>
   /** On the same connections. */
   readonly failures: Failures
@@ -59,7 +59,7 @@ export interface InboxAccess extends Pooled {
 }
 
 /** Stops a delivery that has come to this mark, if it is to be stopped there. */
-export type Pass = (mark: Mark) => Promise<void>
+type Pass = (mark: Mark) => Promise<void>
 
 export type OpenStore = (place: SqlPlace) => Promise<Access>
 export type OpenInbox = (place: SqlPlace, pass?: Pass) => Promise<InboxAccess>
