@@ -4,24 +4,12 @@ import { metrics, trace } from '@opentelemetry/api'
 import express, { type Request as ExpressRequest } from 'express'
 import Fastify, { type FastifyRequest } from 'fastify'
 import { type Context, Hono } from 'hono'
-import {
-  answerTo,
-  createReceiver,
-  type IdempotencyStore,
-  memoryStore,
-  parseEvent,
-  RetryLater,
-  signPayload,
-  unchecked,
-  verifyWebhook,
-  WebhookError,
-  type WebhookEvent,
-} from 'tix-webhooks'
+import { memoryStore, unchecked } from 'tix-webhooks'
 import { tixWebhooks as forExpress } from 'tix-webhooks/express'
 import { tixWebhooks as forFastify } from 'tix-webhooks/fastify'
 import { tixWebhooks as forFetch } from 'tix-webhooks/fetch'
 import { tixWebhooks as forHono } from 'tix-webhooks/hono'
-import { tixWebhooks as forNode, streamBody } from 'tix-webhooks/node'
+import { tixWebhooks as forNode } from 'tix-webhooks/node'
 import { instrument } from 'tix-webhooks/opentelemetry'
 
 interface AppEnv {
@@ -91,34 +79,3 @@ export const POST: (request: Request) => Promise<Response> = forFetch({
 })
 
 createServer(forNode({ secret: ['new', 'old'], on: {}, onUnhandled: (event) => event.type.length }))
-
-/** An adapter of a stranger's. */
-const store: IdempotencyStore = memoryStore()
-const receiver = createReceiver<{ url: string }>({
-  secret: 's',
-  store,
-  namespace: 'orders',
-  on: {
-    'order.created': (_event, ctx) => {
-      if (ctx.attempt === 1) throw new RetryLater({ afterSeconds: 60, reason: ctx.request.url })
-    },
-  },
-})
-createServer(async (request, response) => {
-  const header = request.headers[receiver.headerName]
-  const outcome = await receiver.receive({ header, body: streamBody(request), request: { url: '/' } })
-  const { status, headers, body } = answerTo(outcome)
-  response.writeHead(status, { ...headers }).end(body)
-})
-
-export async function readOne(body: string): Promise<WebhookEvent['type'] | undefined> {
-  try {
-    const header = await signPayload(body, { secret: 's' })
-    await verifyWebhook(body, header, { secret: 's', schemas })
-    const event = await parseEvent(body)
-    return event.type === 'order.created' ? event.type : undefined
-  } catch (error) {
-    if (error instanceof WebhookError) console.error(error.code, error.message)
-    return undefined
-  }
-}
