@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { Mark } from '../support/apps/protocol.js'
+import type { Mark, Program } from '../support/apps/protocol.js'
 import { PROVED_INBOXES } from '../support/our-stores.js'
 import type { FailingPlace } from '../support/proof-places.js'
-import { type App, newOrders, type Order, type Program, useApps } from '../support/running-apps.js'
+import { type App, newOrders, type Order, useApps } from '../support/running-apps.js'
 import { runs } from '../support/runs.js'
 import { commitMarks, seeded, violations, whileInFlight } from '../support/storm.js'
 
@@ -28,7 +28,7 @@ for (const { describe, proof } of PROVED_INBOXES) {
     })
     afterAll(() => place.close())
 
-    const start = (program: Program = 'failures') => apps.start(program, { client, ...place })
+    const start = (program: Program = 'failures') => apps.start({ program, client, ...place })
 
     async function recordedOf(orders: readonly Order[]): Promise<(string | undefined)[]> {
       const recorded = await place.recorded()

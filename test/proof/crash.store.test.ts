@@ -25,12 +25,9 @@ for (const { describe, proof } of PROVED) {
   describe.each(proof.clients)('apps with a store on %s', (client) => {
     test('lose no event that one of them was handling when it was killed, and run none again that it had completed', async () => {
       const place = await proof.openPlace()
-      const settings = { client, ...place }
+      const settings = { program: 'store' as const, client, ...place }
       try {
-        const [app, survivor] = await Promise.all([
-          apps.start('store', settings),
-          apps.start('store', settings),
-        ])
+        const [app, survivor] = await Promise.all([apps.start(settings), apps.start(settings)])
         const stops = await Promise.all(
           STOPS.map(async ([stopAt, effects]) => ({ order: await newOrder(), stopAt, effects })),
         )
@@ -49,26 +46,6 @@ for (const { describe, proof } of PROVED) {
 
         const effects = await place.effects()
         expect(stops.map(({ order }) => effects.get(order.id))).toEqual(stops.map((stop) => stop.effects))
-      } finally {
-        await place.close()
-      }
-    })
-
-    test('count the attempts of an event that kills each process that it meets', async () => {
-      const place = await proof.openPlace()
-      const settings = { client, ...place }
-      try {
-        const order = await newOrder()
-        const starting = [1, 2, 3].map(() => apps.start('store', settings))
-        const [first, second, last] = await Promise.all(starting)
-        for (const app of [first, second]) {
-          expect(await app?.deliver(order, { stopAt: 'in the handler' })).toBe('stopped')
-          await app?.kill()
-          expect(await last?.deliver(order)).toMatchObject({ outcome: 'in_flight' })
-          await place.expireLease(order)
-        }
-        expect(await last?.deliver(order)).toEqual(HANDLED)
-        expect((await place.effects()).get(order.id)).toEqual(['3'])
       } finally {
         await place.close()
       }

@@ -80,12 +80,6 @@ const RUNNERS: readonly Runner[] = [
     ends: IN_1970,
   },
   {
-    name: 'sinon with a date',
-    command: [join(FOLDER, 'sinon.cjs')],
-    clock: DATED,
-    omitted: ['response.text()', 'sandbox.listen'],
-  },
-  {
     name: 'sinon as the docs say',
     command: [join(FOLDER, 'sinon.cjs')],
     clock: { ...DATED, toNotFake: ['nextTick', 'queueMicrotask'] },

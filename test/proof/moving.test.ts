@@ -1,17 +1,112 @@
-import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { dirname, join } from 'node:path'
+import type { RequestListener } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { bundle } from '../support/bundle.js'
-import { snippetsFolder } from '../support/compile.js'
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
+import type { IdempotencyStore, OrderCreatedEvent } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/fetch'
+import { postgresStore } from 'tix-webhooks/postgres'
+import { redisStore } from 'tix-webhooks/redis'
+import { beforeAll, expect, test, vi } from 'vitest'
+import { snippetsFolder, snippetsOf } from '../support/compile.js'
 import { orderCreated, SECRET, type SignedDelivery, sign } from '../support/deliveries.js'
-import { MOVES, type Move, newVersion, pathOf, ROLLING, WITH_A_PAUSE } from '../support/moves.js'
+import { requestOf } from '../support/fetching.js'
+import { listen } from '../support/http.js'
+import { legacyReceiver } from '../support/legacy-receiver.js'
 import { onPostgres, onRedis, postgresVariables, redisUrl } from '../support/on-servers.js'
+import { readPage } from '../support/pages.js'
 import { testDatabase } from '../support/postgres-database.js'
-import { ROOT } from '../support/root.js'
 import { seeded } from '../support/storm.js'
+
+/** A move, whose new version is a snippet of the page. */
+interface Move {
+  readonly from: 'byHand' | 'redis' | 'postgres'
+  /** A text that only its snippet contains. */
+  readonly to: string
+  /** The changes to the snippet, for another move by the same lines. */
+  readonly changes?: Readonly<Record<string, string>>
+}
+
+const ASKING_FOR_EFFECTS = 'SELECT FROM tickets'
+const ASKING_FOR_RECORDS = 'handledBefore: (event, { keyIn }) => oldStore'
+const CLAIMING = "token: 'moving'"
+const INSERTING = 'INSERT INTO processed_events'
+
+const FROM_POSTGRES = {
+  'redisStore(redis)': 'postgresStore(pool)',
+  '{ postgresInbox }': '{ postgresInbox, postgresStore }',
+}
+const NEW_NAMESPACE = { "namespace: 'orders'": "namespace: 'sales'" }
+const OF_ACME = {
+  'secret: process.env.TIX_SIGNING_SECRET,':
+    "account: () => ({ id: 'acme', secret: process.env.TIX_SIGNING_SECRET! }),",
+}
+const NEW_KEY = {
+  'export const POST': `
+    const oldKey = (event: any) => event.data.order.id
+    export const POST`,
+  "namespace: 'orders',": "namespace: 'orders', key: (event: any) => event.data.order.id + '-eur',",
+}
+
+const OF_NO_ACCOUNT = { "keyIn('orders')": "keyIn('orders', null)" }
+
+/** The line of the snippet, and what a row of the table says instead. */
+const ASKING = "(event, { keyIn }) => oldStore.isHandled(keyIn('orders'))"
+const TABLE = readPage('docs/moving.md').split('| from | to |')[1] ?? ''
+function asRow(from: string): Readonly<Record<string, string>> {
+  const row = TABLE.split('\n').find((line) => line.startsWith(`| ${from}`)) ?? ''
+  const [, code = ''] = /\| `+([^|]+?)`+ \|$/.exec(row) ?? []
+  return { [ASKING]: code }
+}
+
+/** The old version is drained before the new one gets its first delivery. */
+const WITH_A_PAUSE: Readonly<Record<string, Move>> = {
+  'from a receiver by hand': { from: 'byHand', to: ASKING_FOR_EFFECTS },
+  'from Redis to Postgres': { from: 'redis', to: ASKING_FOR_RECORDS },
+  'to another namespace': {
+    from: 'postgres',
+    to: ASKING_FOR_RECORDS,
+    changes: { ...asRow('the namespace'), ...NEW_NAMESPACE },
+  },
+  'to accounts': {
+    from: 'postgres',
+    to: ASKING_FOR_RECORDS,
+    changes: { ...asRow('one namespace'), ...OF_ACME },
+  },
+  'to another key': {
+    from: 'postgres',
+    to: ASKING_FOR_RECORDS,
+    changes: { ...asRow('the `key` function'), ...NEW_KEY },
+  },
+}
+
+/** Both versions serve at the same time. */
+const ROLLING: Readonly<Record<string, Move>> = {
+  'from a receiver by hand': { from: 'byHand', to: INSERTING },
+  'from Redis to an inbox': { from: 'redis', to: CLAIMING },
+  'to another namespace': { from: 'postgres', to: CLAIMING, changes: { ...FROM_POSTGRES, ...NEW_NAMESPACE } },
+  'to accounts': {
+    from: 'postgres',
+    to: CLAIMING,
+    changes: { ...FROM_POSTGRES, ...OF_ACME, ...OF_NO_ACCOUNT },
+  },
+}
+
+const MOVES: readonly Move[] = [...Object.values(WITH_A_PAUSE), ...Object.values(ROLLING)]
+
+/** The page has the shortest one, and links the others. */
+const FILES = ['from-effects', 'without-a-pause', 'from-a-table'].map((name) => `examples/moving/${name}.ts`)
+const SNIPPETS = [...snippetsOf('docs/moving.md', 'ts'), ...FILES.map(readPage)]
+
+/** The new version of a move. */
+function newVersion({ to, changes = {} }: Move): string {
+  const [code, ...more] = SNIPPETS.filter((one) => one.includes(to))
+  if (code === undefined || more.length > 0) throw new Error(`Not one snippet contains ${to}`)
+  return Object.entries(changes).reduce((text, [from, by]) => {
+    if (!text.includes(from)) throw new Error(`The snippet with ${to} does not contain ${from}`)
+    return text.replaceAll(from, by)
+  }, code)
+}
 
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -19,6 +114,14 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 /** The sender's pause between two attempts, and how often it retries before a test gives up. */
 const BACK_OFF_MS = 10
 const TRIES = 2_000
+
+type Version = 'old' | 'new'
+
+/** A receiver of the package as the snippets export it. */
+interface Receiver {
+  (request: Request): Promise<Response>
+  drain(): Promise<unknown>
+}
 
 interface Order extends SignedDelivery {
   readonly id: string
@@ -37,7 +140,7 @@ function newOrders(count: number, { from }: Move): Promise<Order[]> {
 }
 
 onPostgres('the moves of docs/moving.md', () => {
-  onRedis('with deliveries in flight, on two processes of which one is still the old version,', () => {
+  onRedis('with deliveries in flight, of which some go to the old version,', () => {
     const database = testDatabase(
       'CREATE TABLE tickets (order_id text)',
       'CREATE TABLE processed_events (id text PRIMARY KEY)',
@@ -50,60 +153,67 @@ onPostgres('the moves of docs/moving.md', () => {
        END $$`,
       'CREATE TRIGGER slow BEFORE INSERT ON tickets FOR EACH ROW EXECUTE FUNCTION be_slow_and_fail()',
     )
-    const children: ChildProcess[] = []
-    let ports: { readonly old: number; readonly new: number }
+    let pool: Pool
+    let redis: Redis
+    let versions: ReadonlyMap<Move, Readonly<Record<Version, Receiver>>>
+
+    const issue = async (id: string): Promise<void> =>
+      void (await pool.query('INSERT INTO tickets (order_id) VALUES ($1)', [id]))
+
+    const withStore = (store: IdempotencyStore): Receiver =>
+      tixWebhooks({
+        secret: SECRET,
+        store,
+        namespace: 'orders',
+        on: { 'order.created': ({ data }) => issue(data.order.id) },
+        onError() {},
+      })
+
+    const old: Readonly<Record<Move['from'], () => Receiver | Promise<Receiver>>> = {
+      byHand: () =>
+        byHand(
+          legacyReceiver({
+            secret: SECRET,
+            async mark(id) {
+              const insert = 'INSERT INTO processed_events (id) VALUES ($1) ON CONFLICT DO NOTHING'
+              return (await pool.query(insert, [id])).rowCount === 1
+            },
+            issueTickets: issue,
+          }),
+        ),
+      redis: () => withStore(redisStore(redis)),
+      postgres: () => withStore(postgresStore(pool)),
+    }
 
     beforeAll(async () => {
-      const { write, remove } = snippetsFolder()
-      const imports = MOVES.map((move, index) => {
-        write(`new-${index}`, newVersion(move))
-        return `import { POST as post${index} } from './new-${index}.js'`
-      })
-      const routes = MOVES.map((move, index) => `'${pathOf(move)}': routeOf(post${index})`)
-      const entry = write(
-        'new',
-        `import { routeOf, serveRoutes } from '../support/apps/moving.js'
-         ${imports.join('\n')}
-         serveRoutes({ ${routes.join(', ')} })`,
-      )
-      const outdir = dirname(entry)
-      await bundle(outdir, { new: entry, old: join(ROOT, 'test/support/apps/moving-old.ts') })
-      const env = {
-        PATH: process.env.PATH,
+      const settings = { ...postgresVariables(), PGOPTIONS: database.settings() }
+      for (const [name, value] of Object.entries({
+        ...settings,
         TIX_SIGNING_SECRET: SECRET,
         REDIS_URL: redisUrl(),
-        ...postgresVariables(),
-        PGOPTIONS: database.settings(),
+      })) {
+        vi.stubEnv(name, value)
       }
-      const start = async (name: string): Promise<number> => {
-        const args = [JSON.stringify(MOVES.map((move) => [pathOf(move), move.from]))]
-        const child = fork(join(outdir, `${name}.mjs`), args, {
-          env,
-          stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-        })
-        children.push(child)
-        let stderr = ''
-        child.stderr?.on('data', (chunk) => {
-          stderr += chunk
-        })
-        const ended = once(child, 'exit').then(([code]) =>
-          Promise.reject(new Error(`${name} ended with ${code}: ${stderr}`)),
-        )
-        const [{ port }] = (await Promise.race([once(child, 'message'), ended])) as [{ port: number }]
-        ended.catch(() => {})
-        return port
+      // What the recipes report.
+      vi.spyOn(console, 'error').mockImplementation(() => {})
+      pool = new Pool({ max: 6 }).on('error', () => {})
+      redis = new Redis(redisUrl()).on('error', () => {})
+      await postgresStore(pool).migrate()
+      // The part of the reader's app that the snippets use.
+      vi.stubGlobal('handleOrder', (event: OrderCreatedEvent) => issue(event.data.order.id))
+      const { write, remove } = snippetsFolder()
+      const opened: [Move, Record<Version, Receiver>][] = []
+      for (const [index, move] of MOVES.entries()) {
+        const { POST } = await import(write(`new-${index}`, newVersion(move)))
+        opened.push([move, { old: await old[move.from](), new: POST }])
       }
-      // The tables are made by whichever is first, and the old version is.
-      const first = await start('old')
-      ports = { old: first, new: await start('new') }
-      return remove
+      versions = new Map(opened)
+      return async () => {
+        remove()
+        redis.disconnect()
+        await pool.end()
+      }
     })
-
-    afterAll(() => {
-      for (const child of children) child.kill('SIGKILL')
-    })
-
-    type Version = 'old' | 'new'
 
     interface End {
       readonly by: Version
@@ -111,15 +221,14 @@ onPostgres('the moves of docs/moving.md', () => {
       readonly outcome: string
     }
 
+    const receiverOf = (move: Move, version: Version): Receiver =>
+      (versions.get(move) as Record<Version, Receiver>)[version]
+
     /** Delivers until it is acknowledged, by the version that serves at each attempt. */
     async function deliver(move: Move, { header, body }: Order, serving: () => Version): Promise<End> {
       for (let tries = 0; tries < TRIES; tries++) {
         const by = serving()
-        const response = await fetch(`http://127.0.0.1:${ports[by]}/${pathOf(move)}/hooks`, {
-          method: 'POST',
-          headers: { 'x-service-signature': header },
-          body: new Uint8Array(body),
-        })
+        const response = await receiverOf(move, by)(requestOf({ header, body }))
         const text = await response.text()
         if (response.status === 200) return { by, outcome: text === '' ? '' : JSON.parse(text).outcome }
         if (response.status < 500) throw new Error(`${response.status} ${text}`)
@@ -131,8 +240,7 @@ onPostgres('the moves of docs/moving.md', () => {
     const toAll = (move: Move, orders: readonly Order[], serving: () => Version): Promise<End[]> =>
       Promise.all(orders.map((order) => deliver(move, order, serving)))
 
-    const drainOld = (move: Move): Promise<unknown> =>
-      fetch(`http://127.0.0.1:${ports.old}/${pathOf(move)}/drain`)
+    const drainOld = (move: Move): Promise<unknown> => receiverOf(move, 'old').drain()
 
     /** How many tickets each order has. */
     async function effects(orders: readonly Order[]): Promise<number[]> {
@@ -185,3 +293,21 @@ onPostgres('the moves of docs/moving.md', () => {
     )
   })
 })
+
+/** A receiver that cannot drain: it takes no more requests, and has ended when its last one is answered. */
+async function byHand(listener: RequestListener): Promise<Receiver> {
+  const { url } = await listen(listener)
+  const running = new Set<Promise<Response>>()
+  let isOpen = true
+  const receive = async (request: Request): Promise<Response> => {
+    if (!isOpen) return new Response(null, { status: 503 })
+    const answer = fetch(url, { method: 'POST', headers: request.headers, body: await request.arrayBuffer() })
+    running.add(answer)
+    return answer.finally(() => running.delete(answer))
+  }
+  const drain = (): Promise<unknown> => {
+    isOpen = false
+    return Promise.allSettled(running)
+  }
+  return Object.assign(receive, { drain })
+}

@@ -1,14 +1,20 @@
 import type { Outcome } from 'tix-webhooks'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type FaultFixture, withFixture } from '../support/fault-fixture.js'
-import { type MysqlServer, startMysql } from '../support/mysql-server.js'
+import { startMysql } from '../support/mysql-server.js'
 import { onOwnMysql, onOwnPostgres, onOwnRedis } from '../support/on-servers.js'
-import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
-import { MYSQL, MYSQL_INBOXES } from '../support/proof-mysql.js'
+import { startPostgres } from '../support/postgres-server.js'
+import {
+  MYSQL,
+  MYSQL_INBOXES,
+  type OpenInbox,
+  type OpenStore,
+  POSTGRES,
+  POSTGRES_INBOXES,
+  REDIS,
+} from '../support/proof-clients.js'
 import { mysqlPlace, type Place, postgresPlace, redisPlace } from '../support/proof-places.js'
-import { INBOXES, POSTGRES } from '../support/proof-postgres.js'
-import { REDIS } from '../support/proof-redis.js'
-import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { startRedis } from '../support/redis-server.js'
 import { newOrders } from '../support/running-apps.js'
 
 // A loaded machine is many times slower than an idle one.
@@ -17,94 +23,88 @@ vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
 /** Handlers wait for the restarts. */
 const PATIENT = { timeoutSeconds: 60, leaseSeconds: 1 }
 
-onOwnRedis('a receiver on a Redis that keeps what it has on disk', () => {
-  let server: RedisServer
-  let place: Place
-  beforeAll(async () => {
-    server = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
-    place = await redisPlace(server.url, 'restarts:')
-  })
-  afterAll(async () => {
-    await place?.close()
-    await server?.stop()
-  })
+interface Server {
+  readonly url: string
+  restart(how?: string): Promise<void>
+  stop(): Promise<void>
+}
 
-  describe.each(Object.entries(REDIS))('with %s', (_client, open) => {
-    test.each(['SIGTERM', 'SIGKILL'] as const)('loses no event when it is restarted after %s', (signal) =>
-      withFixture({ place, open }, (fixture) => playRestart(fixture, () => server.restart(signal))),
+interface Kind {
+  readonly name: string
+  readonly describe: typeof onOwnRedis
+  start(): Promise<unknown>
+  openPlace(url: string): Promise<Place>
+  readonly stores: Readonly<Record<string, OpenStore>>
+  readonly inboxes: Readonly<Record<string, OpenInbox>>
+  /** Orderly, and at once. */
+  readonly ends: readonly string[]
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    name: 'Redis that keeps what it has on disk',
+    describe: onOwnRedis,
+    start: () => startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] }),
+    openPlace: (url) => redisPlace(url, 'restarts:'),
+    stores: REDIS,
+    inboxes: {},
+    ends: ['SIGTERM', 'SIGKILL'],
+  },
+  {
+    name: 'Postgres',
+    describe: onOwnPostgres,
+    start: () => startPostgres(),
+    openPlace: postgresPlace,
+    stores: POSTGRES,
+    inboxes: POSTGRES_INBOXES,
+    ends: ['fast', 'immediate'],
+  },
+  {
+    name: 'MySQL',
+    describe: onOwnMysql,
+    start: () => startMysql(),
+    openPlace: mysqlPlace,
+    stores: { mysql2: MYSQL.mysql2 },
+    inboxes: MYSQL_INBOXES,
+    ends: ['SIGTERM', 'SIGKILL'],
+  },
+]
+
+for (const { name, describe, start, openPlace, stores, inboxes, ends } of KINDS) {
+  describe(`a receiver on a ${name}`, () => {
+    let server: Server
+    let place: Place
+    beforeAll(async () => {
+      server = (await start()) as Server
+      place = await openPlace(server.url)
+    })
+    afterAll(async () => {
+      await place?.close()
+      await server?.stop()
+    })
+
+    const rowsOf = <Open>(clients: Readonly<Record<string, Open>>) =>
+      Object.entries(clients).flatMap(([client, open]) => ends.map((how) => ({ client, open, how })))
+
+    test.each(rowsOf(stores))('loses no event of its store on $client in a $how restart', ({ open, how }) =>
+      withFixture({ place, open }, (fixture) => playRestart(fixture, () => server.restart(how))),
     )
 
-    test('keeps an event whose renewal was under way when it was restarted', () =>
-      withFixture({ place, open, ...PATIENT }, (fixture) => playRenewal(fixture, () => server.restart())))
-  })
-})
-
-onOwnPostgres('a receiver on a Postgres', () => {
-  let server: PostgresServer
-  let place: Place
-  beforeAll(async () => {
-    server = await startPostgres()
-    place = await postgresPlace(server.url)
-  })
-  afterAll(async () => {
-    await place?.close()
-    await server?.stop()
-  })
-
-  describe.each(['pg', 'postgres.js'] as const)('with %s', (client) => {
-    const open = POSTGRES[client]
-
-    test.each(['fast', 'immediate'] as const)('loses no event of its store in a %s restart', (mode) =>
-      withFixture({ place, open }, (fixture) => playRestart(fixture, () => server.restart(mode))),
+    test.each(Object.entries(stores))(
+      'keeps an event whose renewal on %s was under way when it was restarted',
+      (_client, open) =>
+        withFixture({ place, open, ...PATIENT }, (fixture) => playRenewal(fixture, () => server.restart())),
     )
 
-    test('keeps an event whose renewal was under way when it was restarted', () =>
-      withFixture({ place, open, ...PATIENT }, (fixture) => playRenewal(fixture, () => server.restart())))
-
-    test.each(['fast', 'immediate'] as const)(
-      'has each effect of its inbox exactly once in a %s restart',
-      (mode) =>
-        withFixture({ place, open: (at) => INBOXES[client](at) }, (fixture) =>
-          playRestart(fixture, () => server.restart(mode)),
+    test.each(rowsOf(inboxes))(
+      'has each effect of its inbox on $client exactly once in a $how restart',
+      ({ open, how }) =>
+        withFixture({ place, open: (at) => open(at) }, (fixture) =>
+          playRestart(fixture, () => server.restart(how)),
         ),
     )
   })
-})
-
-onOwnMysql('a receiver on a MySQL', () => {
-  let server: MysqlServer
-  let place: Place
-  beforeAll(async () => {
-    server = await startMysql()
-    place = await mysqlPlace(server.url)
-  })
-  afterAll(async () => {
-    await place?.close()
-    await server?.stop()
-  })
-
-  test('loses no event of its store when it is restarted after SIGKILL', () =>
-    withFixture({ place, open: MYSQL.mysql2 }, (fixture) =>
-      playRestart(fixture, () => server.restart('SIGKILL')),
-    ))
-
-  test('keeps an event whose renewal was under way when it was restarted', () =>
-    withFixture({ place, open: MYSQL.mysql2, ...PATIENT }, (fixture) =>
-      playRenewal(fixture, () => server.restart()),
-    ))
-
-  // Each client has its own way to learn that a server ended.
-  test.each([
-    ['SIGTERM', 'mariadb'],
-    ['SIGKILL', 'mysql2'],
-  ] as const)(
-    'has each effect of its inbox exactly once when it is restarted after %s, with %s',
-    (signal, client) =>
-      withFixture({ place, open: MYSQL_INBOXES[client] }, (fixture) =>
-        playRestart(fixture, () => server.restart(signal)),
-      ),
-  )
-})
+}
 
 /** Restarts the server in the middle of a handler, while deliveries keep arriving. */
 async function playRestart(fixture: FaultFixture, restart: () => Promise<void>): Promise<void> {

@@ -5,14 +5,16 @@ import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { ddl } from 'tix-webhooks/postgres'
 import { beforeAll, expect, test, vi } from 'vitest'
+import { DRAIN_GRACE_MS, STORE_CALL_MS } from '../../src/durations.js'
 import { bundle, KEEPS_CONNECTIONS, PRINTS_PORT } from '../support/bundle.js'
 import { snippetsFolder, snippetsOf } from '../support/compile.js'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
-import { listen } from '../support/http.js'
+import { dial, listen, requestHead } from '../support/http.js'
 import { testMysqlDatabase } from '../support/mysql-database.js'
 import { onMysql, onPostgres, postgresUrl, postgresVariables } from '../support/on-servers.js'
+import { readPage } from '../support/pages.js'
 import { testDatabase } from '../support/postgres-database.js'
-import { deliver } from '../support/raw-bytes-harness.js'
+import { deliver, jsonHeaders } from '../support/raw-bytes-harness.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 import { ROOT } from '../support/root.js'
 
@@ -99,7 +101,7 @@ function recipes(): Record<string, string> {
   return Object.fromEntries(
     Object.entries(found)
       .filter(([, code]) => code.includes(SIGNAL))
-      .map(([name, code]) => [name, code.replace('graceSeconds: 10', 'graceSeconds: 1')]),
+      .map(([name, code]) => [name, code.replace('graceSeconds: 10', 'graceSeconds: 3')]),
   )
 }
 
@@ -109,6 +111,25 @@ function callOf(client: string): string {
   const [, , call = ''] = rows.find((row) => row.startsWith(`| ${client} |`))?.split('|') ?? []
   return /`(.+?)`/.exec(call)?.[1] ?? ''
 }
+
+test('the times of the recipe fit into those of the platforms', () => {
+  const page = ['docs/production.md', 'examples/deploy/kubernetes.yaml', 'examples/deploy/systemd.service']
+    .map(readPage)
+    .join('\n')
+  const seconds = (before: string): number => {
+    const found = page.split(before).slice(1)
+    expect(found, before).toHaveLength(1)
+    // Of 50_000 ms, the 50.
+    return Number.parseInt(found[0] ?? '', 10)
+  }
+  const limit = seconds('process.exit(1), ')
+  const rest = 3 + DRAIN_GRACE_MS / 1000
+  expect(seconds('drain({ graceSeconds: ') + seconds('  maxRunSeconds: ') + rest).toBeLessThan(limit)
+  expect(limit).toBeLessThan(seconds('terminationGracePeriodSeconds: '))
+  expect(limit).toBeLessThan(seconds('TimeoutStopSec='))
+  const [probe = ''] = /readinessProbe.*/.exec(page) ?? []
+  expect(Number(/timeoutSeconds: (\d+)/.exec(probe)?.[1])).toBeGreaterThan(STORE_CALL_MS / 1000)
+})
 
 onPostgres('every recipe with a shutdown', () => {
   onMysql('of every server', () => {
@@ -180,6 +201,8 @@ onPostgres('every recipe with a shutdown', () => {
           : name === 'examples/accounts.ts'
             ? '401 unauthenticated' // Its table is empty.
             : '200 handled',
+        // What arrives before the balancer has moved the traffic is not refused, and goes elsewhere next.
+        ...(hasGrace(RECIPES[name] ?? '') && !name.endsWith(DOWN) && { inGrace: '200 handled, close' }),
         code: 0,
         signal: null,
       })
@@ -189,6 +212,9 @@ onPostgres('every recipe with a shutdown', () => {
     })
   })
 })
+
+/** Whether it takes deliveries for a while after the signal, and says that it is not ready. */
+const hasGrace = (recipe: string): boolean => recipe.includes('graceSeconds') && recipe.includes('/ready')
 
 /** As a connection string, and as the variables that pg reads without one. */
 function postgresSettings(options: string): Record<string, string> {
@@ -233,9 +259,29 @@ async function play(child: ChildProcess, recipe: string, toStop?: RedisServer) {
   child.kill('SIGTERM')
   // Some supervisors send it twice.
   if (recipe.includes('graceSeconds')) setTimeout(() => child.kill('SIGTERM'), 100)
+  const inGrace = toStop === undefined && hasGrace(recipe) && (await deliverInGrace(port))
   const { status, text } = await answering
   const [code, signal] = await exited
   clearTimeout(timer)
   silent?.destroy()
-  return { answer: `${status} ${JSON.parse(text).outcome}`, code, signal, ...(code !== 0 && { stderr }) }
+  return {
+    answer: `${status} ${JSON.parse(text).outcome}`,
+    ...(inGrace && { inGrace }),
+    code,
+    signal,
+    ...(code !== 0 && { stderr }),
+  }
+}
+
+/** Delivers another order, on a connection that the client would keep, once the process says that it is not ready. */
+async function deliverInGrace(port: number): Promise<string> {
+  const readiness = async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status
+  await vi.waitFor(async () => expect(await readiness()).toBe(503), { interval: 10, timeout: 10_000 })
+  const { header, body } = await sign(orderCreated())
+  const client = await dial(port)
+  await client.write(requestHead({ ...jsonHeaders(header), 'content-length': body.length }))
+  await client.write(body)
+  const { status, headers, text } = await client.answer()
+  client.destroy()
+  return `${status} ${JSON.parse(text).outcome}, ${headers.connection}`
 }

@@ -1,10 +1,10 @@
 import { createConnection } from 'mysql2/promise'
 import type { Inbox } from 'tix-webhooks'
-import { mysqlInbox } from 'tix-webhooks/mysql'
+import { ddl as mysqlDdl } from 'tix-webhooks/mysql'
 import { ddl } from 'tix-webhooks/postgres'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { orderCreated } from '../support/deliveries.js'
-import { createMysql2, MYSQL_INBOX_CLIENTS } from '../support/mysql-clients.js'
+import { MYSQL_INBOX_CLIENTS } from '../support/mysql-clients.js'
 import { testMysqlDatabase } from '../support/mysql-database.js'
 import { mysqlUrl, onMysql, onPostgres } from '../support/on-servers.js'
 import { INBOX_CLIENTS } from '../support/postgres-clients.js'
@@ -98,12 +98,8 @@ async function playKills<Tx>(
   return orders.map(({ data }) => data.order.id).sort()
 }
 
-// Between Drizzle and postgres.js, nothing can keep a statement from a socket that is about to close, and postgres.js then waits
-// for ever: docs/libraries.md recommends Drizzle on pg.
-const ON_POSTGRES = INBOX_CLIENTS.filter(({ name }) => name !== 'Drizzle on postgres.js')
-
 // An unhandled 'error' or rejection ends the process, and so fails the whole file.
-onPostgres.each(ON_POSTGRES)('an inbox over $name whose backends are terminated at random', (library) => {
+onPostgres.each(INBOX_CLIENTS)('an inbox over $name whose backends are terminated at random', (library) => {
   const database = testDatabase('CREATE TABLE effects (id text)', ddl)
 
   test.each([1, 5])(
@@ -129,17 +125,8 @@ onPostgres.each(ON_POSTGRES)('an inbox over $name whose backends are terminated 
   )
 })
 
-// Drizzle hands on the connection of the same pool of mysql2.
-const ON_MYSQL = MYSQL_INBOX_CLIENTS.filter(({ name }) => name !== 'Drizzle on mysql2')
-
-onMysql.each(ON_MYSQL)('an inbox over $name whose connections are killed at random', (library) => {
-  const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(64))')
-  beforeAll(async () => {
-    const pool = createMysql2(database.url)
-    await mysqlInbox(pool)
-      .migrate()
-      .finally(() => pool.end())
-  })
+onMysql.each(MYSQL_INBOX_CLIENTS)('an inbox over $name whose connections are killed at random', (library) => {
+  const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(64))', mysqlDdl)
 
   test.each([1, 5])(
     'has each effect exactly once with %i connections, and loses none for good',

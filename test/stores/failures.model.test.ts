@@ -6,8 +6,9 @@ import type { World } from '../support/failure-model/world.js'
 import { WORLDS } from '../support/failure-model/worlds.js'
 import { runs } from '../support/runs.js'
 
-for (const { name, describe, runs: usual, open } of WORLDS) {
+for (const { name, describe, runs: usual, use } of WORLDS) {
   describe(`${name}:`, () => {
+    const open = use()
     let world: World
     beforeAll(async () => {
       world = await open()

@@ -2,11 +2,11 @@ import type { IdempotencyStore } from 'tix-webhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { send } from '../../testing/store-cases/transition.js'
 import { assertLinearizable } from '../support/linearizable.js'
+import type { OpenBackend } from '../support/our-stores.js'
 import { OUR_STORES } from '../support/our-stores.js'
 import { turns } from '../support/promises.js'
 import { runs } from '../support/runs.js'
 import { callsOf, freshKey, PAST_RETENTION, randomHistories } from '../support/store-history.js'
-import type { OpenBackend } from '../support/stores/kinds.js'
 
 type PurgingStore = IdempotencyStore & { purge(options: { limit: number }): Promise<number> }
 

@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
+import { afterAll, beforeAll } from 'vitest'
+import { ROOT } from './root.js'
 
 /**
  * Bundles programs, because a process starts from that in a third of the time of a TypeScript loader. Their files are
@@ -20,6 +24,18 @@ export async function bundle(
     logLevel: 'error',
     ...more,
   })
+}
+
+/** Bundles a program for the tests of a file. Returns its path, for hooks and tests. */
+export function useBundle(program: string): () => string {
+  let folder = ''
+  beforeAll(async () => {
+    // Inside the tree, so that packages are found.
+    folder = mkdtempSync(join(ROOT, 'test', '.snippets-'))
+    await bundle(folder, { program: join(ROOT, program) })
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+  return () => join(folder, 'program.mjs')
 }
 
 /** Loaded before an app: prints its port. */

@@ -19,7 +19,7 @@ export interface Ledger {
   write(effect: string): void
 }
 
-export interface HonestInboxOptions {
+interface HonestInboxOptions {
   /** One for each transaction; after the last one, all transactions succeed. */
   readonly fates?: readonly TransactionFate[]
   /**
@@ -27,12 +27,13 @@ export interface HonestInboxOptions {
    * as in SQLite.
    */
   readonly locks?: boolean
-  /** When the server ends a transaction that is neither committed nor rolled back. */
-  readonly idleTimeoutSeconds?: number
 }
 
+/** When the server ends a transaction that is neither committed nor rolled back. */
+const IDLE_TIMEOUT_MS = 450_000
+
 /** A correct inbox in memory: writes in a transaction are kept at its commit, together with the record, or not at all. */
-export function honestInbox({ fates = [], locks = true, idleTimeoutSeconds = 450 }: HonestInboxOptions = {}) {
+export function honestInbox({ fates = [], locks = true }: HonestInboxOptions = {}) {
   const effects: string[] = []
   const records = new Map<string, 'handled' | 'discarded'>()
   const locked = new Map<string, symbol>()
@@ -53,7 +54,7 @@ export function honestInbox({ fates = [], locks = true, idleTimeoutSeconds = 450
       const written: string[] = []
       const mine = Symbol('transaction')
       let isOver = false
-      const idle = setTimeout(end, idleTimeoutSeconds * 1000)
+      const idle = setTimeout(end, IDLE_TIMEOUT_MS)
       if (key !== null) locked.set(key, mine)
       function end(): void {
         isOver = true

@@ -1,5 +1,4 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql'
-import { sql as drizzleSql } from 'drizzle-orm'
 import { drizzle, type MySql2Database } from 'drizzle-orm/mysql2'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js'
@@ -291,24 +290,6 @@ export const MYSQL_LIBRARIES: readonly Library[] = [
       return async () => late
     },
     outside: ({ pool }) => drizzle({ client: pool as never }),
-  }),
-  library<MySql2Database, Pools>({
-    name: 'Drizzle by two methods',
-    open(url) {
-      const pool = createMysql2(url, { connectionLimit: 1 })
-      const db = drizzle({ client: pool })
-      const inbox = mysqlInbox<MySql2Database>({
-        transaction: (work) => db.transaction(work),
-        query: (tx, statement) => tx.execute(drizzleSql.raw(statement)),
-      })
-      return { pool, inbox }
-    },
-    ...byQuery,
-    run: (tx, statement) => tx.execute(statement),
-    nested: { transaction: (tx, work) => tx.transaction(work) },
-    leaveOpen: (tx) => tx.execute('SAVEPOINT mine'),
-    outside: ({ pool }) => drizzle({ client: pool as never }),
-    afterDeadlock: 'committed',
   }),
 ]
 

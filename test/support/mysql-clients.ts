@@ -1,4 +1,3 @@
-import { drizzle } from 'drizzle-orm/mysql2'
 import { CompiledQuery, Kysely, MysqlDialect } from 'kysely'
 import * as mariadb from 'mariadb'
 import { createPool } from 'mysql2'
@@ -92,20 +91,6 @@ function poolClient<Pool extends mysql.Pool | mariadb.Pool>(
   }
 }
 
-const drizzleClient: MysqlInboxClient = {
-  name: 'Drizzle on mysql2',
-  open(database, options) {
-    const pool = createMysql2(database.url, options)
-    onTestFinished(() => pool.end().catch(() => {}))
-    return {
-      inbox: (inboxOptions) =>
-        mysqlInbox(pool, { ...inboxOptions, as: (connection) => drizzle({ client: connection }) }),
-      failures: (failuresOptions) => mysqlFailures(pool, failuresOptions),
-      run: (tx, statement) => (tx as ReturnType<typeof drizzle>).execute(statement),
-    }
-  },
-}
-
 type AnyKysely = Kysely<Record<never, never>>
 
 function kyselyMysqlDriver(db: AnyKysely): MysqlDriver<AnyKysely> {
@@ -129,10 +114,9 @@ const kyselyClient: MysqlInboxClient = {
   },
 }
 
-/** The two that the inbox accepts, one that wraps a connection, and one that uses a driver. */
+/** The two that the inbox accepts, and one that uses a driver. */
 export const MYSQL_INBOX_CLIENTS: readonly MysqlInboxClient[] = [
   poolClient('mysql2', createMysql2),
   poolClient('mariadb', createMariadb),
-  drizzleClient,
   kyselyClient,
 ]

@@ -1,6 +1,4 @@
-import { sql as drizzleSql, type SQL } from 'drizzle-orm'
 import { drizzle as drizzlePg } from 'drizzle-orm/node-postgres'
-import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
 import postgres from 'postgres'
@@ -164,27 +162,6 @@ const drizzlePgClient: InboxClient = {
   },
 }
 
-type DrizzlePostgresJs = ReturnType<typeof drizzlePostgresJs>
-type DrizzlePostgresJsTx = Parameters<Parameters<DrizzlePostgresJs['transaction']>[0]>[0]
-
-const drizzlePostgresJsClient: InboxClient = {
-  name: 'Drizzle on postgres.js',
-  open(database, options) {
-    const db = drizzlePostgresJs(openPostgresJs(database, options))
-    const driver: PostgresDriver<DrizzlePostgresJsTx> = {
-      transaction: (work) => db.transaction(work),
-      query: (tx, text, parameters) => tx.execute(toDrizzle(text, parameters)),
-    }
-    return {
-      inbox: (inboxOptions) => postgresInbox(driver, inboxOptions),
-      failures: (failuresOptions) => postgresFailures(driver, failuresOptions),
-      plain: driver.transaction,
-      run: async (tx: DrizzlePostgresJsTx, statement) => tx.execute(statement),
-      savepoint: async (tx: DrizzlePostgresJsTx, work) => tx.transaction(work),
-    }
-  },
-}
-
 type AnyKysely = Kysely<Record<never, never>>
 
 export function kyselyDriver(db: AnyKysely): PostgresDriver<AnyKysely> {
@@ -210,16 +187,6 @@ const kyselyClient: InboxClient = {
   },
 }
 
-/** `$1` parameters as Drizzle writes them. */
-function toDrizzle(text: string, parameters: readonly unknown[]): SQL {
-  const parts = text.split(/\$(\d+)/)
-  return drizzleSql.join(
-    parts.map((part, i) =>
-      i % 2 === 0 ? drizzleSql.raw(part) : drizzleSql.param(parameters[Number(part) - 1]),
-    ),
-  )
-}
-
 function urlOf(database: TestDatabase, { port }: ClientOptions): string {
   const url = new URL(database.url)
   if (port !== undefined) {
@@ -232,11 +199,10 @@ function urlOf(database: TestDatabase, { port }: ClientOptions): string {
 /** The two that the store accepts. */
 export const STORE_CLIENTS: readonly StoreClient[] = [pgClient, postgresJsClient]
 
-/** The two that the inbox accepts, one that wraps a client, and two that use a driver. */
+/** The two that the inbox accepts, one that wraps a client, and one that uses a driver. */
 export const INBOX_CLIENTS: readonly InboxClient[] = [
   pgClient,
   postgresJsClient,
   drizzlePgClient,
-  drizzlePostgresJsClient,
   kyselyClient,
 ]

@@ -1,9 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { Agent, request } from 'node:http'
-import { join } from 'node:path'
-import { build } from 'esbuild'
-import { afterAll, afterEach } from 'vitest'
+import { afterEach } from 'vitest'
 import {
   type AppMessage,
   type AppSettings,
@@ -13,11 +10,8 @@ import {
   NOT_KEPT_HEADER,
   STOP_HEADER,
 } from './apps/protocol.js'
+import { useBundle } from './bundle.js'
 import { orderCreated, type SignedDelivery, sign } from './deliveries.js'
-import { ROOT } from './root.js'
-import { makeFolder, removeFolder } from './server-process.js'
-
-export type Program = 'store' | 'inbox' | 'failures'
 
 /** A signed event of the service. */
 export interface Order extends SignedDelivery {
@@ -52,33 +46,12 @@ export interface App {
 }
 
 /** Starts apps for the tests of a file, and stops all of them. */
-export function useApps(): {
-  start(program: Program, settings: AppSettings): Promise<App>
-} {
-  const bundles = new Map<Program, Promise<string>>()
+export function useApps(): { start(settings: AppSettings): Promise<App> } {
+  const bundled = useBundle('test/support/apps/serving.ts')
   const running = new Set<Promise<App>>()
-  let folder: Promise<string> | undefined
 
-  /** One file for the whole program: a process with it starts in a third of the time of a TypeScript loader. */
-  async function bundle(program: Program): Promise<string> {
-    folder ??= makeFolder()
-    const file = join(await folder, `${program}.cjs`)
-    await build({
-      entryPoints: [join(ROOT, `test/support/apps/${program}.ts`)],
-      outfile: file,
-      bundle: true,
-      platform: 'node',
-      format: 'cjs',
-      external: ['pg-native'],
-      logLevel: 'error',
-    })
-    return file
-  }
-
-  async function start(program: Program, settings: AppSettings): Promise<App> {
-    const bundled = bundles.get(program) ?? bundle(program)
-    bundles.set(program, bundled)
-    const starting = bundled.then((file) => startApp(file, settings))
+  async function start(settings: AppSettings): Promise<App> {
+    const starting = startApp(bundled(), settings)
     running.add(starting)
     return starting
   }
@@ -86,9 +59,6 @@ export function useApps(): {
   afterEach(async () => {
     await Promise.all([...running].map((starting) => starting.then((app) => app.kill())))
     running.clear()
-  })
-  afterAll(async () => {
-    if (folder !== undefined) await removeFolder(await folder)
   })
   return { start }
 }
@@ -106,7 +76,6 @@ async function startApp(file: string, settings: AppSettings): Promise<App> {
     })
     child.once('exit', (code) => reject(new Error(`The app ended with ${code} before it listened`)))
   })
-  const agent = new Agent({ keepAlive: true })
   let count = 0
 
   return {
@@ -118,42 +87,35 @@ async function startApp(file: string, settings: AppSettings): Promise<App> {
         ...(fail ? { [FAIL_HEADER]: 'yes' } : {}),
       }
       const reached = new Promise<'stopped'>((resolve) => stopped.set(id, () => resolve('stopped')))
-      return Promise.race([reached, post(port, agent, order, headers)]).finally(() => stopped.delete(id))
+      return Promise.race([reached, post(port, order, headers)]).finally(() => stopped.delete(id))
     },
     async kill() {
       child.kill('SIGKILL')
       await exited
-      agent.destroy()
     },
   }
 }
 
-function post(
+async function post(
   port: number,
-  agent: Agent,
   { header, body }: SignedDelivery,
   more: Readonly<Record<string, string>>,
 ): Promise<Answer | 'cut off'> {
-  return new Promise((resolve) => {
-    const headers = { ...more, 'x-service-signature': header, 'content-length': body.length }
-    const sent = request({ host: '127.0.0.1', method: 'POST', path: '/hooks', port, agent, headers })
-    sent.on('error', () => resolve('cut off'))
-    sent.on('response', (response) => {
-      let text = ''
-      response.on('data', (chunk) => {
-        text += chunk
-      })
-      response.on('error', () => resolve('cut off'))
-      response.on('end', () => {
-        const retryAfter = response.headers['retry-after']
-        resolve({
-          status: response.statusCode ?? 0,
-          outcome: JSON.parse(text).outcome,
-          ...(retryAfter === undefined ? {} : { retryAfter: Number(retryAfter) }),
-          ...(response.headers[NOT_KEPT_HEADER] === undefined ? {} : { notKept: true }),
-        })
-      })
-    })
-    sent.end(body)
-  })
+  const headers = { ...more, 'x-service-signature': header }
+  const init = { method: 'POST', headers, body: new Uint8Array(body) }
+  let response: Response
+  let text: string
+  try {
+    response = await fetch(`http://127.0.0.1:${port}/hooks`, init)
+    text = await response.text()
+  } catch {
+    return 'cut off'
+  }
+  const retryAfter = response.headers.get('retry-after')
+  return {
+    status: response.status,
+    outcome: JSON.parse(text).outcome,
+    ...(retryAfter !== null && { retryAfter: Number(retryAfter) }),
+    ...(response.headers.has(NOT_KEPT_HEADER) && { notKept: true }),
+  }
 }

@@ -1,11 +1,42 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
-import { buildSync } from 'esbuild'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll } from 'vitest'
+import { useBundle } from './bundle.js'
 import { ROOT } from './root.js'
-import { makeFolder, removeFolder } from './server-process.js'
-import type { ChildReply, ChildTask } from './sqlite-tasks.js'
+
+/** The points at which a child kills itself, as a power cut would. */
+export const KILL_POINTS = [
+  'in the handler',
+  'before the effects',
+  'after the effects',
+  'before COMMIT',
+  'after COMMIT',
+  'after ctx.tx.commit',
+] as const
+export type KillPoint = (typeof KILL_POINTS)[number]
+
+/** The task of a child process on a database file. */
+export type ChildTask = { readonly driver: string; readonly file: string } & (
+  | { readonly task: 'claim'; readonly token: string; readonly keys: readonly string[] }
+  | { readonly task: 'migrate' }
+  | { readonly task: 'hold'; readonly by: 'writing' | 'reading' }
+  | {
+      readonly task: 'deliver'
+      readonly payload: object
+      readonly killAt: KillPoint
+      /** Keeps failures, and its handler throws if it fails. */
+      readonly failures?: 'succeeds' | 'fails'
+      /** SQL that the app runs before anything else. */
+      readonly setup?: string
+      /** How often the effect is written. Default 1. */
+      readonly times?: number
+    }
+)
+
+export interface ChildReply {
+  readonly claimed?: readonly string[]
+  readonly error?: string
+}
 
 /** A process that runs a task on a database file. */
 export interface Child {
@@ -17,32 +48,17 @@ export interface Child {
   readonly ended: Promise<NodeJS.Signals | number | null>
 }
 
-/** Processes that a test file starts, and that end with it. Compiled once, because each kill takes a new process. */
+/** Processes that a test file starts, and that end with it. */
 export function useChildren(): { start(task: ChildTask): Child } {
-  let folder = ''
+  const bundled = useBundle('test/support/sqlite-child.ts')
   const running = new Set<ChildProcess>()
-
-  beforeAll(async () => {
-    folder = await makeFolder()
-    buildSync({
-      entryPoints: [join(ROOT, 'test/support/sqlite-child.ts')],
-      outfile: join(folder, 'child.mjs'),
-      tsconfig: join(ROOT, 'tsconfig.json'),
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      target: 'node20',
-      logLevel: 'warning',
-    })
-  })
-  afterAll(async () => {
+  afterAll(() => {
     for (const child of running) child.kill('SIGKILL')
-    await removeFolder(folder)
   })
 
   return {
     start(task) {
-      const child = fork(join(folder, 'child.mjs'), [JSON.stringify(task)], { cwd: ROOT, execArgv: [] })
+      const child = fork(bundled(), [JSON.stringify(task)], { cwd: ROOT, execArgv: [] })
       running.add(child)
       // The channel is closed when all its messages have been read.
       const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(([[code, signal]]) => {

@@ -47,8 +47,6 @@ export interface TcpProxy {
     isEnd: (chunk: Buffer) => boolean,
     glued: Buffer,
   ): Promise<void>
-  /** Connects new clients to another server on a loopback port, as an address that moves at a failover. */
-  switchTo(port: number): void
   /** Resolves when a client sends a matching chunk, by default any, whether or not it is passed on. */
   nextRequest(match?: (chunk: Buffer) => boolean): Promise<void>
   /** Cuts all connections and stops listening. */
@@ -84,7 +82,6 @@ export async function startProxy({
   /** How much later the client gets what the server sends, in milliseconds: the time of a round trip. Default 0. */
   readonly delayMs?: number
 }): Promise<TcpProxy> {
-  let target: { readonly host?: string; readonly port: number } = given
   let mode: 'pass' | 'hold' | 'black hole' = 'pass'
   let connections = 0
   let roundTrips = 0
@@ -147,7 +144,7 @@ export async function startProxy({
 
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     connections++
-    const server = connect({ host: '127.0.0.1', allowHalfOpen: true, noDelay: true, ...target })
+    const server = connect({ host: '127.0.0.1', allowHalfOpen: true, noDelay: true, ...given })
     const link: Link = { client, server, held: [], lastSpeaker: 'server', hasLostBytes: false }
     links.add(link)
     client.on('data', (chunk) => onClientChunk(link, chunk))
@@ -238,9 +235,6 @@ export async function startProxy({
           return Buffer.concat([chunk, glued])
         }
       }),
-    switchTo(port) {
-      target = { port }
-    },
     nextRequest: (match = () => true) => once(match, (_link, resolve) => resolve()),
     close: stopListening,
   }

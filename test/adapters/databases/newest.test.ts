@@ -1,21 +1,78 @@
 import fc from 'fast-check'
-import { type Change, Discard, type OnceRequest, type Purgeable } from 'tix-webhooks'
-import { type SqliteTransaction, sqliteFailures, sqliteInbox } from 'tix-webhooks/sqlite'
-import { beforeEach, describe, expect, test } from 'vitest'
 import {
-  ARRIVALS,
-  insist,
-  listing,
-  rankOf,
-  STORY,
-  type StoryEvent,
-  storyEvent,
-  TIES,
-} from '../../support/listing-story.js'
+  type Change,
+  createReceiver,
+  Discard,
+  type Inbox,
+  type OnceRequest,
+  type Purgeable,
+} from 'tix-webhooks'
+import { type SqliteTransaction, sqliteFailures, sqliteInbox } from 'tix-webhooks/sqlite'
+import { sampleEvent } from 'tix-webhooks/testing'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { SECRET, sign } from '../../support/deliveries.js'
 import { deferred } from '../../support/promises.js'
 import { DRIVERS } from '../../support/sqlite-drivers.js'
 import { openDatabase, type TestDatabase as SqliteDatabase } from '../../support/sqlite-open.js'
 import { SERVERS } from './servers.js'
+
+/** The kinds of the webhooks of one event, in the order in which they happened. */
+const STORY = ['event.published', 'event.rescheduled', 'event.cancelled'] as const
+type Step = (typeof STORY)[number]
+
+/** The user's policy for events of one second: a cancellation outranks a reschedule, and that a publication. */
+const rankOf = (type: string): number => STORY.indexOf(type as Step)
+
+interface StoryEvent {
+  readonly type: string
+  readonly created_at: string
+  readonly data: { readonly event: { readonly id: string } }
+}
+
+/** One webhook of the story, at that second of a minute. */
+function storyEvent(type: Step, subject: string, second: number): StoryEvent {
+  const at = new Date(Date.UTC(2026, 10, 22, 10, 0, second)).toISOString()
+  return sampleEvent(type, { data: { event: { id: subject } }, exact: true, at }) as StoryEvent
+}
+
+/** Each of the ways in which two copies of each of three webhooks can arrive. */
+const ARRIVALS: readonly (readonly number[])[] = (function arrivals(left: number[]): number[][] {
+  if (left.every((count) => count === 0)) return [[]]
+  return left.flatMap((count, step) =>
+    count === 0 ? [] : arrivals(left.map((n, i) => (i === step ? n - 1 : n))).map((rest) => [step, ...rest]),
+  )
+})([2, 2, 2])
+
+/** The seconds of the three: apart, two of them tied, or all. */
+const TIES: readonly (readonly [number, number, number])[] = [
+  [0, 1, 2],
+  [0, 0, 1],
+  [0, 1, 1],
+  [0, 0, 0],
+]
+
+/** A receiver on an inbox, whose handler of `event.*` is the given one. */
+function listing<Tx>(
+  inbox: Inbox<Tx>,
+  apply: (tx: Tx, event: StoryEvent) => unknown,
+): { send(event: StoryEvent): Promise<string> } {
+  const receiver = createReceiver<null, Tx>({
+    secret: SECRET,
+    inbox,
+    namespace: 'listing',
+    on: { 'event.*': (event, ctx) => apply(ctx.tx, event as unknown as StoryEvent) as Promise<void> },
+    onError: () => {},
+  })
+  return {
+    send: async (event) => (await receiver.receive({ ...(await sign(event)), request: null })).outcome,
+  }
+}
+
+/** Sends it again until it is acknowledged, as the service does. */
+async function insist(send: () => Promise<string>): Promise<void> {
+  const isDone = (outcome: string): boolean => outcome === 'handled' || outcome === 'duplicate'
+  while (!isDone(await send()));
+}
 
 const DAY_MS = 86_400_000
 const RETAIN = { key: null, retainMs: 7 * DAY_MS }

@@ -1,6 +1,6 @@
 import { ddl, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
 import { beforeEach, expect, test } from 'vitest'
-import { failedDelivery } from '../../support/failed-deliveries.js'
+import { failedDelivery } from '../../support/failed-delivery.js'
 import { testMysqlDatabase } from '../../support/mysql-database.js'
 import { onMysql } from '../../support/on-servers.js'
 import { type AnyPool, MYSQL2, POOLS } from './pools.js'

@@ -1,7 +1,7 @@
 import { createConnection, createPool } from 'mysql2/promise'
 import { mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { failedDelivery } from '../../support/failed-deliveries.js'
+import { failedDelivery } from '../../support/failed-delivery.js'
 import { type MysqlServer, startMysql } from '../../support/mysql-server.js'
 import { onOwnMysql } from '../../support/on-servers.js'
 import { type AnyPool, POOLS } from './pools.js'

@@ -1,7 +1,7 @@
 import type { FailedDelivery } from 'tix-webhooks'
 import { ddl, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
 import { beforeEach, expect, test } from 'vitest'
-import { failedDelivery } from '../../support/failed-deliveries.js'
+import { failedDelivery } from '../../support/failed-delivery.js'
 import { testMysqlDatabase } from '../../support/mysql-database.js'
 import { onMysql } from '../../support/on-servers.js'
 import { type AnyPool, MARIADB, MYSQL2, type PoolClient } from './pools.js'

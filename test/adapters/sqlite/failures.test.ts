@@ -1,11 +1,14 @@
-import type { FailureQuery } from 'tix-webhooks'
+import type { FailedDelivery, FailureQuery } from 'tix-webhooks'
 import { sqliteFailures } from 'tix-webhooks/sqlite'
 import { describe, expect, test } from 'vitest'
-import { failed } from '../../support/failed-delivery.js'
+import { failedDelivery } from '../../support/failed-delivery.js'
 import { DAY, MINUTE, testClock } from '../../support/sqlite-claims.js'
 import { listening, onEachDriver } from '../../support/sqlite-drivers.js'
 import { rowOf, valuesOf } from '../../support/sqlite-open.js'
 import { expectUnavailable } from '../../support/sqlite-rejections.js'
+
+const failed = (given: Partial<FailedDelivery> = {}): FailedDelivery =>
+  failedDelivery({ key: 'n/k', namespace: 'n', ...given })
 
 onEachDriver('failures in SQLite', ({ open }) => {
   /** Its statements are those that come after `migrate`. */

@@ -6,7 +6,6 @@ import { runs } from '../../support/runs.js'
 import { raceChildren, useChildren } from '../../support/sqlite-children.js'
 import { claim } from '../../support/sqlite-claims.js'
 import { onEachDriver } from '../../support/sqlite-drivers.js'
-import { sqliteListing } from '../../support/sqlite-listing.js'
 import { valuesOf } from '../../support/sqlite-open.js'
 import { expectUnavailable } from '../../support/sqlite-rejections.js'
 
@@ -44,14 +43,6 @@ onEachDriver('several processes with a file', ({ open, path, driver }) => {
     }, 4)
     expect(replies.map(({ error }) => error)).toEqual([undefined, undefined, undefined, undefined])
     expect(replies.flatMap((reply) => reply.claimed ?? []).sort()).toEqual([...keys].sort())
-  })
-
-  test('end a story cancelled that they deliver in different orders', async () => {
-    const file = path()
-    let child = 0
-    const tell = () => start({ task: 'tell', driver, file, stories: 20, child: child++ })
-    expect(await raceChildren(tell, 3)).toEqual([{}, {}, {}])
-    expect((await sqliteListing(open())).states()).toEqual(['event.cancelled'])
   })
 
   test('wait for one that writes for less than busy_timeout, and guess no answer after that', async () => {

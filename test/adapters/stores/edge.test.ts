@@ -62,7 +62,7 @@ describe('inside workerd', () => {
 
     test('says which events were handled, and that it can be reached', async () => {
       expect(await ask(`/handled?store=${name}`)).toEqual(HANDLED_FACTS)
-      expect(await ask(`/check?store=${name}`)).toBe('')
+      expect(await ask(`/call?store=${name}&method=check`)).toBe('')
     })
 
     test('grants one of 80 claims that four isolates send at once', async () => {
@@ -112,9 +112,12 @@ describe('inside workerd', () => {
       `INSERT INTO tix_webhooks VALUES ('${key}', 'completed', 1, 't', 0, (unixepoch() + ${hours} * 3600) * 1000)`
     await batch('DELETE FROM tix_webhooks', record('old', -2), record('older', -3), record('kept', 1))
     const keys = 'SELECT key FROM tix_webhooks ORDER BY key'
-    expect(await ask('/purge?limit=1')).toBe(1)
+    expect(await ask('/call?store=d1&method=purge&limit=1')).toBe(1)
     expect(await batch(keys)).toEqual([[{ key: 'kept' }, { key: 'old' }]])
-    expect([await ask('/purge?limit=1000'), await ask('/purge?limit=1000')]).toEqual([1, 0])
+    expect([
+      await ask('/call?store=d1&method=purge&limit=1000'),
+      await ask('/call?store=d1&method=purge&limit=1000'),
+    ]).toEqual([1, 0])
     expect(await batch(keys)).toEqual([[{ key: 'kept' }]])
   })
 
@@ -137,8 +140,8 @@ describe('inside workerd', () => {
       ...(columns === '' ? [] : [`CREATE TABLE checked (${columns})`]),
     )
     const answers = [
-      await ask<string>('/check?store=d1&table=checked'),
-      await ask<string>('/migrate-table?table=checked'),
+      await ask<string>('/call?method=check&table=checked'),
+      await ask<string>('/call?method=migrate&table=checked'),
     ]
     expect(answers).toEqual([found, lacks].map((text) => (text === '' ? '' : expect.stringContaining(text))))
     expect(await batch('SELECT key FROM checked')).toEqual([[]])
@@ -146,7 +149,7 @@ describe('inside workerd', () => {
 
   test('the ddl of D1, run by its exec, makes what a migration does', async () => {
     expect(await ask('/exec?table=by_exec')).toBe(2)
-    expect(await ask('/migrate-table?table=by_migration')).toBe('')
+    expect(await ask('/call?method=migrate&table=by_migration')).toBe('')
     for (const table of ['by_exec', 'by_migration']) {
       expect(
         await batch(

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { failedDelivery } from '../../support/failed-deliveries.js'
+import { failedDelivery } from '../../support/failed-delivery.js'
 import { expectUnavailable } from '../../support/sqlite-rejections.js'
 import { BACKENDS, claimOf, onceOf, TABLES, WRITING } from './backends.js'
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { failedDelivery } from '../../support/failed-deliveries.js'
+import { failedDelivery } from '../../support/failed-delivery.js'
 import { deferred } from '../../support/promises.js'
 import { BACKENDS, onceOf, TABLES, WRITING } from './backends.js'
 

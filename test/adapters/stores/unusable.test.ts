@@ -1,7 +1,7 @@
 import { StoreError } from 'tix-webhooks'
 import { beforeEach, expect, test } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
-import { failedDelivery } from '../../support/failed-deliveries.js'
+import { failedDelivery } from '../../support/failed-delivery.js'
 import { freePort } from '../../support/free-port.js'
 import { receiving } from '../../support/receiving.js'
 import { BACKENDS, claimOf, onceOf, type Three } from './backends.js'

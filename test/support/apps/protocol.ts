@@ -9,8 +9,12 @@ export type Mark =
   | 'while COMMIT is under way'
   | 'after COMMIT'
 
+/** With a store, with an inbox, or with an inbox and failures that are joined with it. */
+export type Program = 'store' | 'inbox' | 'failures'
+
 /** The settings that an app starts with. */
 export interface AppSettings {
+  readonly program: Program
   readonly client: string
   readonly url: string
   /** The prefix of all keys, or the schema of all tables: each test has its own. */

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { type HandlerContext, type IdempotencyStore, isWebhookError, type WebhookOptions } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { SECRET } from '../deliveries.js'
+import { type OpenInbox, type OpenStore, SQL_INBOXES, STORES } from '../proof-clients.js'
 import {
   type AppMessage,
   type AppSettings,
@@ -15,7 +16,7 @@ import {
 } from './protocol.js'
 
 /** The settings that the app was started with. */
-export const settings: AppSettings = JSON.parse(String(process.argv[2]))
+const settings: AppSettings = JSON.parse(String(process.argv[2]))
 
 const delivery = new AsyncLocalStorage<{
   readonly request: IncomingMessage
@@ -23,7 +24,7 @@ const delivery = new AsyncLocalStorage<{
 }>()
 
 /** Stops the delivery of this asynchronous context for good, if a header names this point. */
-export async function pass(mark: Mark): Promise<void> {
+async function pass(mark: Mark): Promise<void> {
   const headers = delivery.getStore()?.request.headers
   if (headers?.[STOP_HEADER] !== mark) return
   send({ stopped: String(headers[DELIVERY_HEADER]) })
@@ -31,7 +32,7 @@ export async function pass(mark: Mark): Promise<void> {
 }
 
 /** A store whose deliveries can be stopped before and after its calls. */
-export function stoppable(store: IdempotencyStore): IdempotencyStore {
+function stoppable(store: IdempotencyStore): IdempotencyStore {
   return {
     async claim(request) {
       const result = await store.claim(request)
@@ -52,7 +53,7 @@ export function stoppable(store: IdempotencyStore): IdempotencyStore {
 type Protection<Tx> = Pick<WebhookOptions<IncomingMessage, Tx>, 'store' | 'inbox' | 'failures'>
 
 /** Serves webhooks whose one handler has one effect for each order. */
-export function serve<Tx>(
+function serve<Tx>(
   protection: Protection<Tx>,
   effect: (order: string, ctx: HandlerContext<IncomingMessage, Tx>) => Promise<unknown>,
 ): void {
@@ -88,3 +89,17 @@ export function serve<Tx>(
 function send(message: AppMessage): void {
   process.send?.(message)
 }
+
+/** The effects of an app with a store are on the same server, but in transactions of their own. */
+async function main(): Promise<void> {
+  const { program, client } = settings
+  if (program === 'store') {
+    const { store, effect } = await (STORES[client] as OpenStore)(settings)
+    serve({ store: stoppable(store) }, (order, { attempt }) => effect(order, attempt))
+    return
+  }
+  const { inbox, failures, effect } = await (SQL_INBOXES[client] as OpenInbox)(settings, pass)
+  serve(program === 'inbox' ? { inbox } : { inbox, failures }, (order, { tx }) => effect(order, tx))
+}
+
+void main()

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import mysql from 'mysql2/promise'
 import { Pool, type PoolClient } from 'pg'
 import {
   type HandledRecords,
@@ -14,7 +13,10 @@ import { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/pos
 import { type SqliteTransaction, sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { describe } from 'vitest'
 import { honestInbox, type Ledger } from '../honest-inbox.js'
-import { mysqlUrl, onMysql, onPostgres, postgresUrl } from '../on-servers.js'
+import { createMysql2 } from '../mysql-clients.js'
+import { testMysqlDatabase } from '../mysql-database.js'
+import { onMysql, onPostgres } from '../on-servers.js'
+import { testDatabase } from '../postgres-database.js'
 import { makeFolder, removeFolder } from '../server-process.js'
 import { DRIVERS } from '../sqlite-drivers.js'
 import { openDatabase, type TestDatabase, valuesOf } from '../sqlite-open.js'
@@ -26,7 +28,8 @@ interface WorldKind {
   readonly describe: typeof describe | ReturnType<typeof describe.skipIf>
   /** How many histories: a server takes longer for one. */
   readonly runs: number
-  open(): Promise<World>
+  /** In the body of a `describe`: how to open it, before its tests. */
+  use(): () => Promise<World>
 }
 
 /** More than a lease. */
@@ -54,58 +57,45 @@ function onDatabase(open: () => Promise<Database>, kind: 'inbox' | 'store') {
   }
 }
 
-let count = 0
-const unique = (): string => `model_${process.pid}_${Date.now().toString(36)}_${count++}`
-
-async function openPostgres(): Promise<Database> {
-  const schema = unique()
-  const pool = new Pool({ connectionString: postgresUrl(), options: `-c search_path=${schema}`, max: 6 })
-  await pool.query(`CREATE SCHEMA ${schema}`)
-  await pool.query('CREATE TABLE effects (effect text NOT NULL)')
-  return {
-    failures: postgresFailures(pool),
-    inbox: postgresInbox(pool) as never,
-    store: postgresStore(pool, { table: 'leases' }),
-    effect: (tx, effect) => ((tx ?? pool) as PoolClient).query('INSERT INTO effects VALUES ($1)', [effect]),
-    effects: async () => (await pool.query('SELECT effect FROM effects')).rows.map(({ effect }) => effect),
-    endLeases: async () =>
-      void (await pool.query(
-        "UPDATE leases SET lease_until = lease_until - interval '2 min' WHERE lease_until > now()",
-      )),
-    async close() {
-      await pool.query(`DROP SCHEMA ${schema} CASCADE`)
-      await pool.end()
-    },
+function usePostgres() {
+  const database = testDatabase('CREATE TABLE effects (effect text NOT NULL)')
+  return async (): Promise<Database> => {
+    const pool = new Pool({ connectionString: database.url, options: database.settings(), max: 6 })
+    return {
+      failures: postgresFailures(pool),
+      inbox: postgresInbox(pool) as never,
+      store: postgresStore(pool, { table: 'leases' }),
+      effect: (tx, effect) => ((tx ?? pool) as PoolClient).query('INSERT INTO effects VALUES ($1)', [effect]),
+      effects: async () => (await database.column('SELECT effect FROM effects')).map(String),
+      endLeases: async () =>
+        void (await pool.query(
+          "UPDATE leases SET lease_until = lease_until - interval '2 min' WHERE lease_until > now()",
+        )),
+      close: () => pool.end(),
+    }
   }
 }
 
-async function openMysql(): Promise<Database> {
-  const name = unique()
-  const server = await mysql.createConnection(mysqlUrl())
-  await server.query(`CREATE DATABASE ${name}`).finally(() => server.end())
-  const url = new URL(mysqlUrl())
-  url.pathname = `/${name}`
-  const pool = mysql.createPool({ uri: url.href, connectionLimit: 6 })
-  await pool.query('CREATE TABLE effects (effect VARCHAR(255) NOT NULL)')
-  return {
-    failures: mysqlFailures(pool),
-    inbox: mysqlInbox(pool) as never,
-    store: mysqlStore(pool, { table: 'leases' }),
-    effect: (tx, effect) => ((tx ?? pool) as mysql.Pool).query('INSERT INTO effects VALUES (?)', [effect]),
-    effects: async () =>
-      (await pool.query<mysql.RowDataPacket[]>('SELECT effect FROM effects'))[0].map(({ effect }) => effect),
-    endLeases: async () =>
-      void (await pool.query(
-        'UPDATE leases SET lease_until = lease_until - INTERVAL 2 MINUTE WHERE lease_until > UTC_TIMESTAMP(6)',
-      )),
-    async close() {
-      await pool.query(`DROP DATABASE ${name}`)
-      await pool.end()
-    },
+function useMysql() {
+  const database = testMysqlDatabase('CREATE TABLE effects (effect VARCHAR(255) NOT NULL)')
+  return async (): Promise<Database> => {
+    const pool = createMysql2(database.url, { connectionLimit: 6 })
+    return {
+      failures: mysqlFailures(pool),
+      inbox: mysqlInbox(pool) as never,
+      store: mysqlStore(pool, { table: 'leases' }),
+      effect: (tx, effect) => ((tx ?? pool) as typeof pool).query('INSERT INTO effects VALUES (?)', [effect]),
+      effects: async () => (await database.column('SELECT effect FROM effects')).map(String),
+      endLeases: async () =>
+        void (await pool.query(
+          'UPDATE leases SET lease_until = lease_until - INTERVAL 2 MINUTE WHERE lease_until > UTC_TIMESTAMP(6)',
+        )),
+      close: () => pool.end(),
+    }
   }
 }
 
-const openSqlite = (driver: string) => async (): Promise<Database> => {
+const useSqlite = (driver: string) => () => async (): Promise<Database> => {
   const folder = await makeFolder()
   const db = openDatabase(driver, join(folder, 'model.db'))
   db.exec('CREATE TABLE effects (effect TEXT NOT NULL)')
@@ -171,25 +161,25 @@ async function openInboxBeside(): Promise<World> {
 }
 
 const DATABASES = [
-  { name: 'Postgres', describe: onPostgres, runs: 6, open: openPostgres },
-  { name: 'MySQL', describe: onMysql, runs: 2, open: openMysql },
+  { name: 'Postgres', describe: onPostgres, runs: 6, use: usePostgres },
+  { name: 'MySQL', describe: onMysql, runs: 2, use: useMysql },
   ...DRIVERS.map(({ name, isHere }) => ({
     name: `SQLite on ${name}`,
     describe: describe.skipIf(!isHere),
     runs: 10,
-    open: openSqlite(name),
+    use: useSqlite(name),
   })),
 ]
 
 export const WORLDS: readonly WorldKind[] = [
-  { name: 'memoryStore', describe, runs: 20, open: () => openMemory(false) },
-  { name: 'a remote store', describe, runs: 20, open: () => openMemory(true) },
-  { name: 'an inbox of another database', describe, runs: 20, open: openInboxBeside },
-  ...DATABASES.flatMap(({ name, open, ...more }) =>
+  { name: 'memoryStore', describe, runs: 20, use: () => () => openMemory(false) },
+  { name: 'a remote store', describe, runs: 20, use: () => () => openMemory(true) },
+  { name: 'an inbox of another database', describe, runs: 20, use: () => openInboxBeside },
+  ...DATABASES.flatMap(({ name, use, ...more }) =>
     (['inbox', 'store'] as const).map((kind) => ({
       ...more,
       name: `${name}, ${kind}`,
-      open: onDatabase(open, kind),
+      use: () => onDatabase(use(), kind),
     })),
   ),
 ]

@@ -235,15 +235,6 @@ export default {
         await d1Store(env.DB).migrate()
         await env.DB.batch([env.DB.prepare('CREATE TABLE runs (store TEXT, id TEXT)')] as never[])
         return Response.json('done')
-      case '/migrate-table': {
-        const migrated = d1Store(env.DB, { table: searchParams.get('table') ?? '' }).migrate()
-        return Response.json(
-          await migrated.then(
-            () => '',
-            ({ message }) => message,
-          ),
-        )
-      }
       case '/exec': {
         const db = env.DB as D1Database & { exec(sql: string): Promise<{ count: number }> }
         const { ddl } = d1Store(db, { table: searchParams.get('table') ?? '' })
@@ -253,12 +244,17 @@ export default {
         return Response.json(await failedCases((lane) => backendOf(env, name, lane)))
       case '/handled':
         return Response.json(await handledFacts(backendOf(env, name, 'handled')))
-      case '/check': {
+      case '/call': {
         const table = searchParams.get('table')
-        const checked = table === null ? store : d1Store(env.DB, { table })
+        const called: object = table === null ? store : d1Store(env.DB, { table })
+        const method: (options: object) => Promise<unknown> = Reflect.get(
+          called,
+          String(searchParams.get('method')),
+        )
+        const result = method({ limit: Number(searchParams.get('limit')) })
         return Response.json(
-          await checked.check().then(
-            () => '',
+          await result.then(
+            (value) => value ?? '',
             ({ message }) => message,
           ),
         )
@@ -301,8 +297,6 @@ export default {
         )
         return Response.json(result)
       }
-      case '/purge':
-        return Response.json(await d1Store(env.DB).purge({ limit: Number(searchParams.get('limit')) }))
       default:
         return hooksOf(env, name ?? '')(request, ctx)
     }

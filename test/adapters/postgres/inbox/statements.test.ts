@@ -162,16 +162,13 @@ onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
     await database.query('SELECT pg_terminate_backend($1, 60000)', [row?.pid])
   }
 
-  // Drizzle on postgres.js lets a statement pass to a connection that is closed, and nothing can stand between the two.
-  const canGoOn = library.name !== 'Drizzle on postgres.js'
-
   const ends: [string, (client: OpenClient, tx: unknown) => unknown][] = [
     ['returns', () => {}],
     ['writes more and does not mind', (client, tx) => insert(client, tx, 'more').catch(() => {})],
   ]
 
   // Statements of the first handler must not reach the second one's transaction, although the pool has only one connection.
-  test.each(canGoOn ? ends : ends.slice(0, 1))(
+  test.each(ends)(
     'keeps a handler that has lost its connection, and then %s, out of the next one’s transaction',
     async (_, end) => {
       const client = library.open(database, { max: 1 })

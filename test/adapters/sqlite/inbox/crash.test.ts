@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { orderCreated } from '../../../support/deliveries.js'
-import { useChildren } from '../../../support/sqlite-children.js'
+import { KILL_POINTS, type KillPoint, useChildren } from '../../../support/sqlite-children.js'
 import { onEachDriver } from '../../../support/sqlite-drivers.js'
 import { inboxOn, insert } from '../../../support/sqlite-inbox.js'
 import { valuesOf } from '../../../support/sqlite-open.js'
-import { KILL_POINTS, type KillPoint } from '../../../support/sqlite-tasks.js'
 
 const { start } = useChildren()
 

@@ -1,12 +1,15 @@
-import { type JoinedInbox, memoryFailures } from 'tix-webhooks'
+import { type FailedDelivery, type JoinedInbox, memoryFailures } from 'tix-webhooks'
 import { type SqliteTransaction, sqliteFailures, sqliteInbox } from 'tix-webhooks/sqlite'
 import { expect, test, vi } from 'vitest'
-import { failed } from '../../../support/failed-delivery.js'
+import { failedDelivery } from '../../../support/failed-delivery.js'
 import { DAY } from '../../../support/sqlite-claims.js'
 import { listening, onEachDriver } from '../../../support/sqlite-drivers.js'
 import type { TestDatabase } from '../../../support/sqlite-open.js'
 import { valuesOf } from '../../../support/sqlite-open.js'
 import { expectUnavailable } from '../../../support/sqlite-rejections.js'
+
+const failed = (given: Partial<FailedDelivery> = {}): FailedDelivery =>
+  failedDelivery({ key: 'n/k', namespace: 'n', ...given })
 
 type Tx = SqliteTransaction<TestDatabase>
 
