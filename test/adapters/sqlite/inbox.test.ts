@@ -130,21 +130,6 @@ onEachDriver('a handler', ({ open }) => {
 })
 
 onEachDriver('ctx.tx.commit', ({ open, driver }) => {
-  test('whose effects throw rolls back both, and passes on that error', async () => {
-    const noInk = new Error('no ink')
-    const db = open()
-    const app = await inboxOn(db, () => {})
-    const once = app.inbox.once({ key: 'k', retainMs: DAY }, async (tx) =>
-      tx.commit((handed) => {
-        handed.exec("INSERT INTO effects VALUES ('ord_a')")
-        throw noInk
-      }),
-    )
-    await expect(once).rejects.toBe(noInk)
-    expect([app.effects(), app.records()]).toEqual([[], []])
-    db.exec("BEGIN; INSERT INTO effects VALUES ('a transaction of somebody'); COMMIT")
-  })
-
   test('whose effects end the transaction by themselves is not believed', async () => {
     const app = await inboxOn(open(), () => {})
     const once = app.inbox.once({ key: 'k', retainMs: DAY }, async (tx) => {

@@ -24,7 +24,7 @@ interface Part {
 export interface Three {
   readonly store: Part & RemoteStore
   readonly inbox: Part & Inbox<unknown> & { isHandled(key: string): Promise<boolean> }
-  readonly failures: Part & KeptFailures & { list(): Promise<readonly unknown[]> }
+  readonly failures: Part & KeptFailures
   /** Closes the client. */
   close(): Promise<unknown>
 }

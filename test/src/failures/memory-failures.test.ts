@@ -1,10 +1,10 @@
 import { memoryFailures, StoreError } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
-import { failed as failedOf } from '../../support/failed-delivery.js'
+import { failedDelivery } from '../../support/failed-deliveries.js'
 
 const DAY_MS = 86_400_000
 
-const failed = (key: string, failedAt = new Date()) => failedOf({ key, failedAt })
+const failed = (key: string, failedAt = new Date()) => failedDelivery({ key, failedAt })
 
 describe('full memory failures', () => {
   test('reject a further event, which says what to use, and keep what they have', async () => {
