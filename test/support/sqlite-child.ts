@@ -1,9 +1,7 @@
 // A child process on a database file: `sqlite-children.ts` compiles and starts it.
 import { once } from 'node:events'
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
-import { ARRIVALS, insist, STORY, type StoryEvent, storyEvent, TIES } from './listing-story.js'
 import { inboxOn, insert } from './sqlite-inbox.js'
-import { sqliteListing } from './sqlite-listing.js'
 import { openDatabase, type TestDatabase } from './sqlite-open.js'
 import type { ChildReply, ChildTask, KillPoint } from './sqlite-tasks.js'
 
@@ -55,21 +53,6 @@ async function hold(by: 'writing' | 'reading'): Promise<ChildReply> {
   return {}
 }
 
-/** Sends the webhooks of each story in another order than the other children. */
-async function tell(stories: number, child: number): Promise<ChildReply> {
-  db.exec('PRAGMA busy_timeout = 60000')
-  const { send } = await sqliteListing(db)
-  await ready()
-  for (let i = 0; i < stories; i++) {
-    const seconds = TIES[i % TIES.length] ?? [0, 1, 2]
-    const events = STORY.map((type, step) => storyEvent(type, `evt_${i}`, seconds[step] ?? 0))
-    for (const step of ARRIVALS[(i * 7 + child * 31) % ARRIVALS.length] ?? []) {
-      await insist(() => send(events[step] as StoryEvent))
-    }
-  }
-  return {}
-}
-
 type DeliverTask = Extract<ChildTask, { task: 'deliver' }>
 
 /** Handles an event, and is killed during it. */
@@ -115,8 +98,6 @@ async function work(): Promise<ChildReply> {
       return migrate()
     case 'hold':
       return hold(task.by)
-    case 'tell':
-      return tell(task.stories, task.child)
     case 'deliver':
       return deliver(task)
   }

@@ -14,8 +14,6 @@ export type ChildTask = { readonly driver: string; readonly file: string } & (
   | { readonly task: 'claim'; readonly token: string; readonly keys: readonly string[] }
   | { readonly task: 'migrate' }
   | { readonly task: 'hold'; readonly by: 'writing' | 'reading' }
-  /** Delivers the webhooks of so many stories, in an order of its own. */
-  | { readonly task: 'tell'; readonly stories: number; readonly child: number }
   | {
       readonly task: 'deliver'
       readonly payload: object

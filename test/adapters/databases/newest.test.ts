@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Change, Discard, type OnceRequest, type Purgeable } from 'tix-webhooks'
 import { type SqliteTransaction, sqliteFailures, sqliteInbox } from 'tix-webhooks/sqlite'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   ARRIVALS,
   insist,
@@ -335,6 +335,32 @@ for (const { name, describe, isFurtherClient, client, prepareServer } of ON_SERV
     })
 
     if (isFurtherClient) return
+
+    test('of a user without rights to purge it does not keep the records from it, and is warned of once', async () => {
+      const warnings = vi.spyOn(console, 'warn').mockImplementation(() => {})
+      onTestFinished(() => warnings.mockRestore())
+      const owner = server.open(client).inbox()
+      const inbox = (await server.openWithRights(client, ['tix_webhooks_inbox'])).inbox()
+      const expire = (table: string) => server.query(`UPDATE ${table} SET expires_at = '2026-01-01'`)
+      const purgeOne = async (): Promise<number> => {
+        await inbox.once({ ...RETAIN, key: 'k' }, async () => {})
+        await expire('tix_webhooks_inbox')
+        return inbox.purge()
+      }
+      // On Postgres, a user without rights still sees that nobody uses isNewest.
+      if (name.startsWith('postgres')) {
+        await server.query(`TRUNCATE ${TABLE}`)
+        expect(await purgeOne()).toBe(1)
+        expect(warnings).not.toHaveBeenCalled()
+      }
+      await owner.once(RETAIN, async (tx) => void (await owner.isNewest(tx, { subject: 's', at: at(1) })))
+      await expire(TABLE)
+      expect([await purgeOne(), await purgeOne()]).toEqual([1, 1])
+      expect(warnings.mock.calls).toEqual([
+        [expect.stringMatching(`no rights on .*${TABLE}.: GRANT SELECT, UPDATE and DELETE on it`)],
+      ])
+      expect(await owner.purge()).toBe(1)
+    })
 
     test('of a list does not deadlock with the reverse list, as one after the other does', async () => {
       const inbox = server.open(client, { connections: 8 }).inbox()

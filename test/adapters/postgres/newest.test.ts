@@ -1,6 +1,5 @@
-import type { PoolClient } from 'pg'
-import { ddl, type PostgresInbox, postgresInbox } from 'tix-webhooks/postgres'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { ddl, postgresInbox } from 'tix-webhooks/postgres'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg } from '../../support/postgres-clients.js'
 import { testDatabase } from '../../support/postgres-database.js'
@@ -58,37 +57,5 @@ onPostgres('isNewest', () => {
       `SELECT expires_at > now() + interval '89 days' FROM ${TABLE} WHERE subject = 'put back'`,
     )
     expect(kept).toEqual([true])
-  })
-
-  test('of a user without rights to purge it does not keep the records from it, and is warned of once', async () => {
-    const warnings = vi.spyOn(console, 'warn').mockImplementation(() => {})
-    onTestFinished(() => warnings.mockRestore())
-    // A built-in role, which this user may become.
-    await database.query(
-      `GRANT USAGE ON SCHEMA ${database.schema} TO pg_monitor; GRANT ALL ON tix_webhooks_inbox TO pg_monitor`,
-    )
-    const [owner, inbox] = [{}, { role: 'pg_monitor' }].map((settings) =>
-      postgresInbox(openPg(database, { settings })),
-    ) as [PostgresInbox<PoolClient>, PostgresInbox<PoolClient>]
-    const expire = (table: string) =>
-      database.query(`UPDATE ${table} SET expires_at = now() - interval '1 h'`)
-    const purgeOne = async (): Promise<number> => {
-      await inbox.once({ ...RETAIN, key: 'k' }, async () => {})
-      await expire('tix_webhooks_inbox')
-      return inbox.purge()
-    }
-    // Nobody uses isNewest.
-    expect(await purgeOne()).toBe(1)
-    expect(warnings).not.toHaveBeenCalled()
-
-    await owner.once(RETAIN, async (tx) => void (await owner.isNewest(tx, { subject: 's', at: at(1) })))
-    await expire(TABLE)
-    expect([await purgeOne(), await purgeOne()]).toEqual([1, 1])
-    const name = `"${database.schema}"."${TABLE}"`
-    expect(warnings.mock.calls).toEqual([
-      [expect.stringContaining(`no rights on ${name}: GRANT SELECT, UPDATE and DELETE on it`)],
-    ])
-    await database.query(`GRANT SELECT, UPDATE, DELETE ON ${TABLE} TO pg_monitor`)
-    expect(await purgeOne()).toBe(2)
   })
 })

@@ -226,16 +226,6 @@ onEachDriver('the connection', ({ open, path, driver }) => {
     }
   })
 
-  test('to a database that is full says so', async () => {
-    const { db, store } = await migrated()
-    const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number }
-    db.exec(`PRAGMA max_page_count = ${pages}`)
-    const claimAll = async (): Promise<void> => {
-      for (let i = 0; i < 1_000; i++) await claim(store, `${i}`.padEnd(255, '-'), 'a')
-    }
-    await expectUnavailable(claimAll(), /is the disk full/)
-  })
-
   test('to a table whose key has a second column is refused', async () => {
     const db = open()
     const columns =
