@@ -45,8 +45,6 @@ export interface Library<Tx = never, Names = never> {
   leaveOpen?(tx: Tx, names: Names): Promise<unknown>
   /** What is in no transaction of the inbox, and runs statements as `ctx.tx` does. */
   outside?(names: Names): unknown
-  /** What becomes of a statement of MySQL after a deadlock that the handler caught. */
-  readonly afterDeadlock?: 'rolled back' | 'committed' | 'refused'
 }
 
 type Nested<Tx, Names> = (tx: Tx, work: (inner: Tx) => Promise<unknown>, names: Names) => Promise<unknown>
@@ -103,7 +101,6 @@ const byQuery = {
   ...bySavepoint((connection: Queries, statement) => connection.query(statement)),
   close: ({ pool }: Pools) => pool.end(),
   outside: ({ pool }: Pools) => pool,
-  afterDeadlock: 'rolled back' as const,
 }
 
 const byKnex = {
@@ -111,7 +108,6 @@ const byKnex = {
   run: async (trx: Knex.Transaction, statement: string) => trx.raw(statement),
   leaveOpen: (trx: Knex.Transaction) => trx.transaction(),
   outside: ({ knex }: { readonly knex: Knex }) => knex,
-  afterDeadlock: 'committed' as const,
 }
 
 /** Those for both databases. */
@@ -125,7 +121,6 @@ const SHARED: readonly Library[] = [
       return () => late.execute()
     },
     outside: ({ db }) => db,
-    afterDeadlock: 'committed',
   }),
   library<Knex.Transaction, { knex: Knex }>({
     name: 'Knex',
@@ -181,7 +176,6 @@ const SHARED: readonly Library[] = [
     },
     leaveOpen: async (manager) => manager.queryRunner?.startTransaction(),
     outside: ({ dataSource }) => dataSource.manager,
-    afterDeadlock: 'committed',
   }),
   library<SequelizeTransaction, { sequelize: Sequelize }>({
     name: 'Sequelize',
@@ -201,7 +195,6 @@ const SHARED: readonly Library[] = [
     unseen: ['transaction', 'transaction by hand'],
     leaveOpen: (transaction, { sequelize }) => sequelize.transaction({ transaction }),
     outside: ({ sequelize }) => sequelize,
-    afterDeadlock: 'refused',
   }),
 ]
 
@@ -308,7 +301,6 @@ export const MYSQL_LIBRARIES: readonly Library[] = [
     nested: { transaction: (tx, work) => tx.transaction(work) },
     leaveOpen: (tx) => tx.execute('SAVEPOINT mine'),
     outside: ({ pool }) => drizzle({ client: pool as never }),
-    afterDeadlock: 'committed',
   }),
 ]
 

@@ -70,19 +70,6 @@ for (const { name, describe, client, isolation, prepare } of ROWS) {
       expect(await Promise.all(left)).toEqual([1, 1, 0])
     })
 
-    test('keeps a failure without the inbox too, after one that is being kept', async () => {
-      const { failures } = open()
-      await failures.keep(failed)
-      const other = await database.connect()
-      await other.query('START TRANSACTION')
-      await other.query('UPDATE tix_webhooks_failures SET attempts = 5')
-      const keeping = failures.keep(failed)
-      await database.untilWaiting('raw_body')
-      await other.query('COMMIT')
-      expect(await keeping).toBe('failing')
-      expect(await failures.get(KEY)).toMatchObject({ attempts: 6 })
-    })
-
     test('names the table that is missing, or to which it has no rights, and runs as without failures', async () => {
       async function expectWithout(client: Client, key: string, message: RegExp): Promise<void> {
         const { failures, joined, effect } = joinedOf(client)

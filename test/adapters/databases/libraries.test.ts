@@ -7,7 +7,6 @@ import { signedDelivery } from 'tix-webhooks/testing'
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { atOnce } from '../../support/at-once.js'
 import { orderCreated, SECRET } from '../../support/deliveries.js'
-import { deadlock, MYSQL_EFFECTS } from '../../support/inbox-harnesses.js'
 import {
   type Library,
   MYSQL_LIBRARIES,
@@ -134,11 +133,7 @@ function preparePostgres() {
 }
 
 function prepareMysql() {
-  const database = testMysqlDatabase(
-    'CREATE TABLE orders (id VARCHAR(191) PRIMARY KEY)',
-    ...MYSQL_EFFECTS,
-    mysqlDdl,
-  )
+  const database = testMysqlDatabase('CREATE TABLE orders (id VARCHAR(191) PRIMARY KEY)', mysqlDdl)
   return { database, ...onLibraries('mysql', database, () => database.url) }
 }
 
@@ -353,7 +348,7 @@ onPostgres('a handler of postgresInbox', () => {
 })
 
 onMysql.each(MYSQL_LIBRARIES)('a handler of mysqlInbox over $name', (library) => {
-  const { database, overOpen, written } = prepareMysql()
+  const { database, overOpen } = prepareMysql()
   const recorded = (): Promise<unknown[]> => database.column('SELECT `key` FROM tix_webhooks_inbox')
   /** Drizzle is in a transaction of the pool of mysql2, and Objection in one of Knex. */
   const isOfAnother = ['Drizzle', 'Objection'].includes(library.name)
@@ -409,26 +404,5 @@ onMysql.each(MYSQL_LIBRARIES)('a handler of mysqlInbox over $name', (library) =>
     expect(reports[0]?.message).toMatch(/^The handler COMMITTED the transaction of the inbox/)
     expect(await recorded()).toEqual([])
     expect(await send(order)).toEqual(HANDLED)
-  })
-
-  test.skipIf(isOfAnother)('swallows a deadlock, and is not acknowledged', async () => {
-    const { send, reports } = await overOpen(library, async (tx, { run, write }, count) => {
-      await write(tx, `early ${count}`)
-      if (count === 1) await deadlock(database, (statement) => run(tx, statement)).catch(() => {})
-      await write(tx, `late ${count}`)
-    })
-    const order = orderCreated()
-    const isRefused = library.afterDeadlock === 'refused'
-    expect((await send(order)).status).toBe(isRefused ? 500 : 503)
-    expect(reports[0]?.message).toMatch(
-      isRefused
-        ? /^rollback has been called on this transaction/
-        : /rolled back the transaction in the middle of the handler/,
-    )
-    // The server commits each further statement by itself, unless autocommit is off.
-    const loose = library.afterDeadlock === 'committed' ? ['late 1'] : []
-    expect([await written(), await recorded()]).toEqual([loose, []])
-    expect(await send(order)).toEqual(HANDLED)
-    expect(await written()).toEqual(['early 2', 'late 2', ...loose].sort())
   })
 })

@@ -34,19 +34,6 @@ onPostgres('postgresFailures', () => {
     expect(await postgresFailures(openPg(database)).keep(beyond)).toBe('failing')
   })
 
-  test('are purged without waiting for one that is being kept', async () => {
-    const failures = postgresFailures(openPg(database))
-    for (const key of ['test/1', 'test/2'])
-      await failures.keep(failedDelivery({ key, failedAt: new Date(Date.now() - 31 * 86_400_000) }))
-    const other = await openPg(database).connect()
-    onTestFinished(async () => {
-      await other.query('ROLLBACK')
-      other.release()
-    })
-    await other.query("BEGIN; UPDATE tix_webhooks_failures SET attempts = 2 WHERE key = 'test/1'")
-    expect(await failures.purge()).toBe(1)
-  })
-
   test('write the bytes again only if they have changed', async () => {
     const failures = postgresFailures(openPg(database))
     const rawBody = Uint8Array.from({ length: 100_000 }, (_, i) => Math.imul(i, 2654435761) >>> 13)

@@ -225,15 +225,6 @@ onEachDriver('the connection', ({ open, path, driver }) => {
       expect(await once(other, level)).toEqual({ status: 'handled' })
     }
   })
-
-  test('to a table whose key has a second column is refused', async () => {
-    const db = open()
-    const columns =
-      'key TEXT, state TEXT, attempt INTEGER, token TEXT, lease_until INTEGER, expires_at INTEGER'
-    db.exec(`CREATE TABLE tix_webhooks (${columns}, PRIMARY KEY (key, token))`)
-    await expectUnavailable(sqliteStore(db).migrate(), /without PRIMARY KEY \(key\), so/)
-    await expectUnavailable(claim(sqliteStore(db), 'k', 'a'), /was created by another version/)
-  })
 })
 
 test('a database of an asynchronous driver is refused with the names of those that fit', async () => {
