@@ -1,5 +1,4 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql'
-import { sql as drizzleSql } from 'drizzle-orm'
 import { drizzle, type MySql2Database } from 'drizzle-orm/mysql2'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js'
@@ -10,26 +9,22 @@ import type { ITask } from 'pg-promise'
 import type { TransactionSql } from 'postgres'
 import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
 import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik'
-import { mysqlInbox } from 'tix-webhooks/mysql'
 import type { PostgresInbox } from 'tix-webhooks/postgres'
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
 import { snippetsFolder } from './compile.js'
-import { createMariadb, createMysql2 } from './mysql-clients.js'
 import { readPage } from './pages.js'
 
-/** The declarations of a library's file in examples/libraries, or the same without a file. */
+/** The declarations of a library's file in examples/libraries. */
 export interface OpenLibrary {
   /** That of MySQL has the same methods. */
   readonly inbox: PostgresInbox<never>
-  POST?(request: Request): Promise<Response>
+  POST(request: Request): Promise<Response>
 }
 
 /** A library of docs/libraries.md, as a handler uses it. */
 export interface Library<Tx = never, Names = never> {
   /** Its name, by which its file is named. */
   readonly name: string
-  /** Opens it with a single connection, which each delivery gets after the other. Default: by its file. */
-  open?(url: string): Names
   close(names: Names): Promise<unknown>
   /** Runs a statement in the transaction. */
   run(tx: Tx, statement: string, names: Names): Promise<unknown>
@@ -89,18 +84,8 @@ function bySavepoint<Tx>(run: (tx: Tx, statement: string) => Promise<unknown>): 
   }
 }
 
-interface Queries {
-  query(statement: string): Promise<unknown>
-}
-
 interface Pools {
   readonly pool: { end(): Promise<unknown> }
-}
-
-const byQuery = {
-  ...bySavepoint((connection: Queries, statement) => connection.query(statement)),
-  close: ({ pool }: Pools) => pool.end(),
-  outside: ({ pool }: Pools) => pool,
 }
 
 const byKnex = {
@@ -259,25 +244,9 @@ export const POSTGRES_LIBRARIES: readonly Library[] = [
 
 export const MYSQL_LIBRARIES: readonly Library[] = [
   ...SHARED,
-  library<Queries, Pools>({
-    name: 'mysql2',
-    open(url) {
-      const pool = createMysql2(url, { connectionLimit: 1 })
-      return { pool, inbox: mysqlInbox(pool) }
-    },
-    ...byQuery,
-  }),
-  library<Queries, Pools>({
-    name: 'mariadb',
-    open(url) {
-      const pool = createMariadb(url, { connectionLimit: 1 })
-      return { pool, inbox: mysqlInbox(pool) }
-    },
-    ...byQuery,
-  }),
   library<MySql2Database, Pools & { orders: never }>({
     name: 'Drizzle',
-    ...byQuery,
+    close: ({ pool }) => pool.end(),
     ...bySavepoint((tx, statement) => tx.execute(statement)),
     prepare(tx, id, { orders }) {
       const late = tx.insert(orders).values({ id } as never)
@@ -285,31 +254,10 @@ export const MYSQL_LIBRARIES: readonly Library[] = [
     },
     outside: ({ pool }) => drizzle({ client: pool as never }),
   }),
-  library<MySql2Database, Pools>({
-    name: 'Drizzle by two methods',
-    open(url) {
-      const pool = createMysql2(url, { connectionLimit: 1 })
-      const db = drizzle({ client: pool })
-      const inbox = mysqlInbox<MySql2Database>({
-        transaction: (work) => db.transaction(work),
-        query: (tx, statement) => tx.execute(drizzleSql.raw(statement)),
-      })
-      return { pool, inbox }
-    },
-    ...byQuery,
-    run: (tx, statement) => tx.execute(statement),
-    nested: { transaction: (tx, work) => tx.transaction(work) },
-    leaveOpen: (tx) => tx.execute('SAVEPOINT mine'),
-    outside: ({ pool }) => drizzle({ client: pool as never }),
-  }),
 ]
 
-/** Opens a library by its own lines, or by its file of examples/libraries: unchanged but for its pool, of a single connection. */
-export async function openLibrary(
-  database: 'postgres' | 'mysql',
-  { name, open }: Library,
-): Promise<OpenLibrary> {
-  if (open !== undefined) return open(String(process.env.DATABASE_URL))
+/** Opens a library by its file of examples/libraries: unchanged but for its pool, of a single connection. */
+export async function openLibrary(database: 'postgres' | 'mysql', { name }: Library): Promise<OpenLibrary> {
   const slug = name.toLowerCase().replaceAll(/\W+/g, '-')
   const code = readPage(`examples/libraries/${database}-${slug}.ts`)
     .replaceAll(/^(const|class) /gm, 'export $1 ')

@@ -7,6 +7,7 @@ import { signedDelivery } from 'tix-webhooks/testing'
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { atOnce } from '../../support/at-once.js'
 import { orderCreated, SECRET } from '../../support/deliveries.js'
+import { deadlock, MYSQL_EFFECTS } from '../../support/inbox-harnesses.js'
 import {
   type Library,
   MYSQL_LIBRARIES,
@@ -133,7 +134,11 @@ function preparePostgres() {
 }
 
 function prepareMysql() {
-  const database = testMysqlDatabase('CREATE TABLE orders (id VARCHAR(191) PRIMARY KEY)', mysqlDdl)
+  const database = testMysqlDatabase(
+    'CREATE TABLE orders (id VARCHAR(191) PRIMARY KEY)',
+    ...MYSQL_EFFECTS,
+    mysqlDdl,
+  )
   return { database, ...onLibraries('mysql', database, () => database.url) }
 }
 
@@ -144,13 +149,11 @@ for (const { describe, libraries, ...backend } of BACKENDS) {
     test.each(libraries)('has an effect exactly once over $name', async (library) => {
       const { inbox, POST } = await open(library)
       await inbox.migrate()
-      if (POST !== undefined) {
-        const delivery = await signedDelivery('order.created', { secret: SECRET })
-        const send = async () => (await POST(delivery.toRequest('/hooks'))).json()
-        expect(await send()).toEqual({ outcome: 'handled' })
-        expect(await send()).toEqual({ outcome: 'duplicate' })
-        expect(await written()).toHaveLength(1)
-      }
+      const delivery = await signedDelivery('order.created', { secret: SECRET })
+      const sendOne = async () => (await POST(delivery.toRequest('/hooks'))).json()
+      expect(await sendOne()).toEqual({ outcome: 'handled' })
+      expect(await sendOne()).toEqual({ outcome: 'duplicate' })
+      expect(await written()).toHaveLength(1)
       const newest: boolean[] = []
       const { send } = await overOpen(library, async (tx) => {
         newest.push(await inbox.isNewest(tx, { subject: 'show', at: AT }))
@@ -348,7 +351,7 @@ onPostgres('a handler of postgresInbox', () => {
 })
 
 onMysql.each(MYSQL_LIBRARIES)('a handler of mysqlInbox over $name', (library) => {
-  const { database, overOpen } = prepareMysql()
+  const { database, overOpen, written } = prepareMysql()
   const recorded = (): Promise<unknown[]> => database.column('SELECT `key` FROM tix_webhooks_inbox')
   /** Drizzle is in a transaction of the pool of mysql2, and Objection in one of Knex. */
   const isOfAnother = ['Drizzle', 'Objection'].includes(library.name)
@@ -404,5 +407,17 @@ onMysql.each(MYSQL_LIBRARIES)('a handler of mysqlInbox over $name', (library) =>
     expect(reports[0]?.message).toMatch(/^The handler COMMITTED the transaction of the inbox/)
     expect(await recorded()).toEqual([])
     expect(await send(order)).toEqual(HANDLED)
+  })
+  test.skipIf(isOfAnother)('swallows a deadlock, and is not acknowledged', async () => {
+    const { send } = await overOpen(library, async (tx, { run, write }, count) => {
+      await write(tx, `early ${count}`)
+      if (count === 1) await deadlock(database, (statement) => run(tx, statement)).catch(() => {})
+      await write(tx, `late ${count}`)
+    })
+    const order = orderCreated()
+    expect((await send(order)).status).toBeGreaterThanOrEqual(500)
+    expect(await recorded()).toEqual([])
+    expect(await send(order)).toEqual(HANDLED)
+    expect(await written()).toEqual(expect.arrayContaining(['early 2', 'late 2']))
   })
 })
