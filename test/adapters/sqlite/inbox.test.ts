@@ -49,23 +49,6 @@ onEachDriver('a handler', ({ open }) => {
     expect(seen).toEqual([[[], []], both, [[], []], both])
   })
 
-  test('may await before it commits, while others use the connection', async () => {
-    const db = open()
-    const [awaited, reached] = [deferred(), deferred()]
-    const app = await inboxOn(db, async (event, tx) => {
-      reached.resolve()
-      await awaited.promise
-      tx.commit(insert(event))
-    })
-    const sending = app.send(order)
-    await reached.promise
-    db.exec("INSERT INTO effects VALUES ('of another request')")
-    db.exec("BEGIN; INSERT INTO effects VALUES ('in a transaction'); COMMIT")
-    awaited.resolve()
-    expect(await sending).toBe('200 handled')
-    expect(app.effects()).toEqual(['in a transaction', 'of another request', 'ord_a'])
-  })
-
   test('has the record kept for retainMs from the commit', async () => {
     const db = open()
     let now = 1_000
