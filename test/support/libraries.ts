@@ -9,26 +9,22 @@ import type { ITask } from 'pg-promise'
 import type { TransactionSql } from 'postgres'
 import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
 import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik'
-import { mysqlInbox } from 'tix-webhooks/mysql'
 import type { PostgresInbox } from 'tix-webhooks/postgres'
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
 import { snippetsFolder } from './compile.js'
-import { createMariadb, createMysql2 } from './mysql-clients.js'
 import { readPage } from './pages.js'
 
-/** The declarations of a library's file in examples/libraries, or the same without a file. */
+/** The declarations of a library's file in examples/libraries. */
 export interface OpenLibrary {
   /** That of MySQL has the same methods. */
   readonly inbox: PostgresInbox<never>
-  POST?(request: Request): Promise<Response>
+  POST(request: Request): Promise<Response>
 }
 
 /** A library of docs/libraries.md, as a handler uses it. */
 export interface Library<Tx = never, Names = never> {
   /** Its name, by which its file is named. */
   readonly name: string
-  /** Opens it with a single connection, which each delivery gets after the other. Default: by its file. */
-  open?(url: string): Names
   close(names: Names): Promise<unknown>
   /** Runs a statement in the transaction. */
   run(tx: Tx, statement: string, names: Names): Promise<unknown>
@@ -44,8 +40,6 @@ export interface Library<Tx = never, Names = never> {
   leaveOpen?(tx: Tx, names: Names): Promise<unknown>
   /** What is in no transaction of the inbox, and runs statements as `ctx.tx` does. */
   outside?(names: Names): unknown
-  /** What becomes of a statement of MySQL after a deadlock that the handler caught. */
-  readonly afterDeadlock?: 'rolled back' | 'committed' | 'refused'
 }
 
 type Nested<Tx, Names> = (tx: Tx, work: (inner: Tx) => Promise<unknown>, names: Names) => Promise<unknown>
@@ -90,19 +84,8 @@ function bySavepoint<Tx>(run: (tx: Tx, statement: string) => Promise<unknown>): 
   }
 }
 
-interface Queries {
-  query(statement: string): Promise<unknown>
-}
-
 interface Pools {
   readonly pool: { end(): Promise<unknown> }
-}
-
-const byQuery = {
-  ...bySavepoint((connection: Queries, statement) => connection.query(statement)),
-  close: ({ pool }: Pools) => pool.end(),
-  outside: ({ pool }: Pools) => pool,
-  afterDeadlock: 'rolled back' as const,
 }
 
 const byKnex = {
@@ -110,7 +93,6 @@ const byKnex = {
   run: async (trx: Knex.Transaction, statement: string) => trx.raw(statement),
   leaveOpen: (trx: Knex.Transaction) => trx.transaction(),
   outside: ({ knex }: { readonly knex: Knex }) => knex,
-  afterDeadlock: 'committed' as const,
 }
 
 /** Those for both databases. */
@@ -124,7 +106,6 @@ const SHARED: readonly Library[] = [
       return () => late.execute()
     },
     outside: ({ db }) => db,
-    afterDeadlock: 'committed',
   }),
   library<Knex.Transaction, { knex: Knex }>({
     name: 'Knex',
@@ -180,7 +161,6 @@ const SHARED: readonly Library[] = [
     },
     leaveOpen: async (manager) => manager.queryRunner?.startTransaction(),
     outside: ({ dataSource }) => dataSource.manager,
-    afterDeadlock: 'committed',
   }),
   library<SequelizeTransaction, { sequelize: Sequelize }>({
     name: 'Sequelize',
@@ -200,7 +180,6 @@ const SHARED: readonly Library[] = [
     unseen: ['transaction', 'transaction by hand'],
     leaveOpen: (transaction, { sequelize }) => sequelize.transaction({ transaction }),
     outside: ({ sequelize }) => sequelize,
-    afterDeadlock: 'refused',
   }),
 ]
 
@@ -265,25 +244,9 @@ export const POSTGRES_LIBRARIES: readonly Library[] = [
 
 export const MYSQL_LIBRARIES: readonly Library[] = [
   ...SHARED,
-  library<Queries, Pools>({
-    name: 'mysql2',
-    open(url) {
-      const pool = createMysql2(url, { connectionLimit: 1 })
-      return { pool, inbox: mysqlInbox(pool) }
-    },
-    ...byQuery,
-  }),
-  library<Queries, Pools>({
-    name: 'mariadb',
-    open(url) {
-      const pool = createMariadb(url, { connectionLimit: 1 })
-      return { pool, inbox: mysqlInbox(pool) }
-    },
-    ...byQuery,
-  }),
   library<MySql2Database, Pools & { orders: never }>({
     name: 'Drizzle',
-    ...byQuery,
+    close: ({ pool }) => pool.end(),
     ...bySavepoint((tx, statement) => tx.execute(statement)),
     prepare(tx, id, { orders }) {
       const late = tx.insert(orders).values({ id } as never)
@@ -293,12 +256,8 @@ export const MYSQL_LIBRARIES: readonly Library[] = [
   }),
 ]
 
-/** Opens a library by its own lines, or by its file of examples/libraries: unchanged but for its pool, of a single connection. */
-export async function openLibrary(
-  database: 'postgres' | 'mysql',
-  { name, open }: Library,
-): Promise<OpenLibrary> {
-  if (open !== undefined) return open(String(process.env.DATABASE_URL))
+/** Opens a library by its file of examples/libraries: unchanged but for its pool, of a single connection. */
+export async function openLibrary(database: 'postgres' | 'mysql', { name }: Library): Promise<OpenLibrary> {
   const slug = name.toLowerCase().replaceAll(/\W+/g, '-')
   const code = readPage(`examples/libraries/${database}-${slug}.ts`)
     .replaceAll(/^(const|class) /gm, 'export $1 ')

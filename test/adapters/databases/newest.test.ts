@@ -1,78 +1,25 @@
 import fc from 'fast-check'
-import {
-  type Change,
-  createReceiver,
-  Discard,
-  type Inbox,
-  type OnceRequest,
-  type Purgeable,
-} from 'tix-webhooks'
+import { type Change, Discard, type OnceRequest, type Purgeable } from 'tix-webhooks'
+import { ddl as postgresDdl, postgresInbox } from 'tix-webhooks/postgres'
 import { type SqliteTransaction, sqliteFailures, sqliteInbox } from 'tix-webhooks/sqlite'
-import { sampleEvent } from 'tix-webhooks/testing'
-import { beforeEach, describe, expect, test } from 'vitest'
-import { SECRET, sign } from '../../support/deliveries.js'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import {
+  ARRIVALS,
+  insist,
+  listing,
+  rankOf,
+  STORY,
+  type StoryEvent,
+  storyEvent,
+  TIES,
+} from '../../support/listing-story.js'
+import { onPostgres } from '../../support/on-servers.js'
+import { INBOX_CLIENTS, openPg } from '../../support/postgres-clients.js'
+import { testDatabase } from '../../support/postgres-database.js'
 import { deferred } from '../../support/promises.js'
 import { DRIVERS } from '../../support/sqlite-drivers.js'
 import { openDatabase, type TestDatabase as SqliteDatabase } from '../../support/sqlite-open.js'
 import { SERVERS } from './servers.js'
-
-/** The kinds of the webhooks of one event, in the order in which they happened. */
-const STORY = ['event.published', 'event.rescheduled', 'event.cancelled'] as const
-type Step = (typeof STORY)[number]
-
-/** The user's policy for events of one second: a cancellation outranks a reschedule, and that a publication. */
-const rankOf = (type: string): number => STORY.indexOf(type as Step)
-
-interface StoryEvent {
-  readonly type: string
-  readonly created_at: string
-  readonly data: { readonly event: { readonly id: string } }
-}
-
-/** One webhook of the story, at that second of a minute. */
-function storyEvent(type: Step, subject: string, second: number): StoryEvent {
-  const at = new Date(Date.UTC(2026, 10, 22, 10, 0, second)).toISOString()
-  return sampleEvent(type, { data: { event: { id: subject } }, exact: true, at }) as StoryEvent
-}
-
-/** Each of the ways in which two copies of each of three webhooks can arrive. */
-const ARRIVALS: readonly (readonly number[])[] = (function arrivals(left: number[]): number[][] {
-  if (left.every((count) => count === 0)) return [[]]
-  return left.flatMap((count, step) =>
-    count === 0 ? [] : arrivals(left.map((n, i) => (i === step ? n - 1 : n))).map((rest) => [step, ...rest]),
-  )
-})([2, 2, 2])
-
-/** The seconds of the three: apart, two of them tied, or all. */
-const TIES: readonly (readonly [number, number, number])[] = [
-  [0, 1, 2],
-  [0, 0, 1],
-  [0, 1, 1],
-  [0, 0, 0],
-]
-
-/** A receiver on an inbox, whose handler of `event.*` is the given one. */
-function listing<Tx>(
-  inbox: Inbox<Tx>,
-  apply: (tx: Tx, event: StoryEvent) => unknown,
-): { send(event: StoryEvent): Promise<string> } {
-  const receiver = createReceiver<null, Tx>({
-    secret: SECRET,
-    inbox,
-    namespace: 'listing',
-    on: { 'event.*': (event, ctx) => apply(ctx.tx, event as unknown as StoryEvent) as Promise<void> },
-    onError: () => {},
-  })
-  return {
-    send: async (event) => (await receiver.receive({ ...(await sign(event)), request: null })).outcome,
-  }
-}
-
-/** Sends it again until it is acknowledged, as the service does. */
-async function insist(send: () => Promise<string>): Promise<void> {
-  const isDone = (outcome: string): boolean => outcome === 'handled' || outcome === 'duplicate'
-  while (!isDone(await send()));
-}
 
 const DAY_MS = 86_400_000
 const RETAIN = { key: null, retainMs: 7 * DAY_MS }
@@ -393,6 +340,32 @@ for (const { name, describe, isFurtherClient, client, prepareServer } of ON_SERV
 
     if (isFurtherClient) return
 
+    test('of a user without rights to purge it does not keep the records from it, and is warned of once', async () => {
+      const warnings = vi.spyOn(console, 'warn').mockImplementation(() => {})
+      onTestFinished(() => warnings.mockRestore())
+      const owner = server.open(client).inbox()
+      const inbox = (await server.openWithRights(client, ['tix_webhooks_inbox'])).inbox()
+      const expire = (table: string) => server.query(`UPDATE ${table} SET expires_at = '2026-01-01'`)
+      const purgeOne = async (): Promise<number> => {
+        await inbox.once({ ...RETAIN, key: 'k' }, async () => {})
+        await expire('tix_webhooks_inbox')
+        return inbox.purge()
+      }
+      // On Postgres, a user without rights still sees that nobody uses isNewest.
+      if (name.startsWith('postgres')) {
+        await server.query(`TRUNCATE ${TABLE}`)
+        expect(await purgeOne()).toBe(1)
+        expect(warnings).not.toHaveBeenCalled()
+      }
+      await owner.once(RETAIN, async (tx) => void (await owner.isNewest(tx, { subject: 's', at: at(1) })))
+      await expire(TABLE)
+      expect([await purgeOne(), await purgeOne()]).toEqual([1, 1])
+      expect(warnings.mock.calls).toEqual([
+        [expect.stringMatching(`no rights on .*${TABLE}.: GRANT SELECT, UPDATE and DELETE on it`)],
+      ])
+      expect(await owner.purge()).toBe(1)
+    })
+
     test('of a list does not deadlock with the reverse list, as one after the other does', async () => {
       const inbox = server.open(client, { connections: 8 }).inbox()
       const names = ['a', 'b', 'c', 'd']
@@ -421,3 +394,52 @@ for (const { name, describe, isFurtherClient, client, prepareServer } of ON_SERV
     })
   })
 }
+
+onPostgres('isNewest of postgresInbox', () => {
+  const database = testDatabase(postgresDdl)
+  const stored = emptied({
+    query: database.query,
+    rows: async (sql) => valuesOf(await database.query(sql)),
+  })
+
+  describe.each(INBOX_CLIENTS)('over $name', (library) => {
+    test('is undone with a savepoint, and works in one', async () => {
+      const client = library.open(database)
+      const inbox = client.inbox()
+      await inbox.once(RETAIN, async (tx) => {
+        const undone = client.savepoint(tx, async (inner) => {
+          await inbox.isNewest(inner, { subject: 'evt_1', at: at(9) })
+          throw new Error('undo')
+        })
+        await expect(undone).rejects.toThrow('undo')
+        expect(await inbox.isNewest(tx, { subject: 'evt_1', at: at(5) })).toBe(true)
+      })
+      expect(await stored()).toEqual(['evt_1 05 0'])
+    })
+  })
+
+  test('is refused by the object within what as made, which the inbox does not know', async () => {
+    const pool = openPg(database)
+    const inbox = postgresInbox(pool, { as: (client) => ({ client }) })
+    await inbox.once(RETAIN, async (tx) => {
+      expect(await inbox.isNewest(tx, { subject: 'evt_1', at: at(1) })).toBe(true)
+      await expect(inbox.isNewest(tx.client as never, { subject: 'evt_1', at: at(2) })).rejects.toThrow(
+        /pass ctx.tx itself/,
+      )
+    })
+  })
+
+  test('is remembered for retentionSeconds in a process that has had no delivery', async () => {
+    const pool = openPg(database)
+    const inbox = postgresInbox(pool, { retentionSeconds: 90 * 86_400 })
+    const client = await pool.connect()
+    await client.query('BEGIN; CREATE TEMPORARY TABLE written ON COMMIT DROP AS SELECT 1')
+    expect(await inbox.isNewest(client, { subject: 'put back', at: at(1) })).toBe(true)
+    await client.query('COMMIT')
+    client.release()
+    const kept = await database.column(
+      `SELECT expires_at > now() + interval '89 days' FROM ${TABLE} WHERE subject = 'put back'`,
+    )
+    expect(kept).toEqual([true])
+  })
+})

@@ -1,11 +1,18 @@
 import { CamelCasePlugin, Kysely, ParseJSONResultsPlugin, PostgresDialect } from 'kysely'
 import { type Pool, types } from 'pg'
 import postgres from 'postgres'
-import { ddl, type PostgresInbox, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import {
+  ddl,
+  type PostgresDriver,
+  postgresFailures,
+  postgresInbox,
+  postgresStore,
+} from 'tix-webhooks/postgres'
 import { beforeEach, expect, test } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { kyselyDriver, openPg, openPostgresJs } from '../../support/postgres-clients.js'
 import { type TestDatabase, testDatabase } from '../../support/postgres-database.js'
+import { expectKept } from '../databases/kept.js'
 
 const HOUR_MS = 3_600_000
 const at = (second: number): string => `2026-11-22T10:00:0${second}Z`
@@ -27,15 +34,15 @@ function openParsing(database: TestDatabase, parsers: Readonly<Record<number, Pa
 function changing(
   database: TestDatabase,
   change: (value: unknown, name: string) => unknown,
-): PostgresInbox<unknown> {
+): PostgresDriver<unknown> {
   const driver = kyselyDriver(new Kysely({ dialect: new PostgresDialect({ pool: openPg(database) }) }))
-  return postgresInbox({
-    transaction: driver.transaction,
+  return {
+    transaction: driver.transaction as PostgresDriver<unknown>['transaction'],
     query: async (tx, sql, parameters) =>
-      (await driver.query(tx, sql, parameters)).map((row) =>
+      (await driver.query(tx as never, sql, parameters)).map((row) =>
         Object.fromEntries(Object.entries(row).map(([name, value]) => [name, change(value, name)])),
       ),
-  })
+  }
 }
 
 function parsed(value: string): unknown {
@@ -76,17 +83,24 @@ const POOLS: [string, OpenPool][] = [
   ['renames columns (a function)', js({ column: (name: string) => `_${name}` })],
 ]
 
-const INBOXES: [string, (database: TestDatabase) => PostgresInbox<unknown>][] = [
-  ...POOLS.map(([name, open]): (typeof INBOXES)[number] => [
-    name,
-    (database) => postgresInbox(open(database)) as PostgresInbox<unknown>,
-  ]),
+const formats = {
+  DateStyle: 'SQL, DMY',
+  bytea_output: 'escape',
+  TimeZone: 'Asia/Tokyo',
+  extra_float_digits: '-3',
+}
+
+/** What an inbox and failures take. */
+const CLIENTS: [string, (database: TestDatabase) => Pool | PostgresDriver<unknown>][] = [
+  ...POOLS,
+  ['has another encoding', (database) => openPg(database, { settings: { client_encoding: 'SJIS' } })],
+  ['has other formats', (database) => openPg(database, { settings: formats })],
   [
     'parses JSON and renames columns (plugins of Kysely)',
     (database) => {
       const dialect = new PostgresDialect({ pool: openPg(database) })
       const plugins = [new ParseJSONResultsPlugin(), new CamelCasePlugin()]
-      return postgresInbox(kyselyDriver(new Kysely({ dialect, plugins }))) as PostgresInbox<unknown>
+      return kyselyDriver(new Kysely({ dialect, plugins })) as PostgresDriver<unknown>
     },
   ],
   ['raises text (a driver of two methods)', (database) => changing(database, upper)],
@@ -97,10 +111,10 @@ onPostgres('values that the user’s client converts', () => {
   const database = testDatabase(ddl)
   beforeEach(() => database.query('TRUNCATE tix_webhooks, tix_webhooks_inbox, tix_webhooks_inbox_newest'))
 
-  test.each(INBOXES)(
+  test.each(CLIENTS)(
     'by a client that %s: an event is recorded once, and each change of a list is answered by its place',
     async (_, open) => {
-      const inbox = open(database)
+      const inbox = postgresInbox(open(database) as PostgresDriver<unknown>)
       await inbox.migrate()
       const ask = async (key: string, subjects: readonly string[], second: number) => {
         let results: unknown
@@ -119,6 +133,10 @@ onPostgres('values that the user’s client converts', () => {
         [...SUBJECTS].sort(),
       )
     },
+  )
+
+  test.each(CLIENTS)('by a client that %s: failures keep all that they are given', (_, open) =>
+    expectKept(postgresFailures(open(database) as Pool)),
   )
 
   test.each(POOLS)('by a client that %s: a store claims, completes and releases as ever', async (_, open) => {
@@ -143,7 +161,8 @@ onPostgres('values that the user’s client converts', () => {
     ['everything', () => undefined],
   ])('are never guessed where it converts %s', async (_, change) => {
     let isChanging = false
-    const inbox = changing(database, (value, name) => (isChanging ? change(value, name) : value))
+    const driver = changing(database, (value, name) => (isChanging ? change(value, name) : value))
+    const inbox = postgresInbox(driver)
     const once = inbox.once(request, async (tx) => {
       isChanging = true
       const asked = inbox.isNewest(tx, { subject: 's', at: at(1) })
@@ -167,7 +186,8 @@ onPostgres('values that the user’s client converts', () => {
     const lossy = ['locked', 'fresh', 'id'].map((lost) =>
       changing(database, (value, name) => (name === lost ? undefined : value)),
     )
-    for (const inbox of [postgresInbox(pool), ...lossy]) {
+    for (const client of [pool, ...lossy]) {
+      const inbox = postgresInbox(client as PostgresDriver<unknown>)
       await expect(inbox.once(request, async () => {})).rejects.toMatchObject(misread)
     }
   })

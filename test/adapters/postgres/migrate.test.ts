@@ -31,18 +31,6 @@ onPostgres('the tables of Postgres', () => {
     },
   )
 
-  test('are made and checked over each library', () =>
-    atOnce(INBOX_CLIENTS, async ({ name, open }) => {
-      const client = open(database)
-      const table = name.replaceAll(/\W/g, '_')
-      for (const part of [client.inbox({ table }), client.failures({ table: `${table}_f` })]) {
-        await expectUnavailable(part.check(), /^The table ".*" is missing: run \w+\.migrate\(\)/)
-        await part.migrate()
-        await part.check()
-      }
-      await database.query(`DROP TABLE ${['', '_newest', '_f'].map((end) => `"${table}${end}"`)}`)
-    }))
-
   test('of an inbox with the longest name have their whole names', async () => {
     const notices: unknown[] = []
     const sql = openPostgresJs(database, {}, { onnotice: (notice) => notices.push(notice) })

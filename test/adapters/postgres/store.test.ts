@@ -1,6 +1,6 @@
 import type { IdempotencyStore } from 'tix-webhooks'
 import { ddl, postgresStore } from 'tix-webhooks/postgres'
-import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { openPg, openPostgresJs, STORE_CLIENTS } from '../../support/postgres-clients.js'
 import { testDatabase } from '../../support/postgres-database.js'
@@ -74,25 +74,6 @@ onPostgres.each(STORE_CLIENTS)('postgresStore over $name', ({ open }) => {
     await database.query('TRUNCATE tix_webhooks')
     expect(await calls()).toEqual([1, 1, 1, 1, 1, 1, 1, 1])
     expect(proxy.connections).toBe(1)
-  })
-
-  test('goes by the clock of the server, and not by that of the process', async () => {
-    const jumpTo = (now: number): unknown => vi.useFakeTimers({ toFake: ['Date'], now })
-    const today = Date.now()
-    onTestFinished(() => void vi.useRealTimers())
-    jumpTo(today - 1_000 * HOUR_MS)
-    const store = open(database).store()
-    await store.claim(claimOf('k'))
-    jumpTo(today + 1_000 * HOUR_MS)
-    expect(await store.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in_flight' })
-    expect(await store.purge()).toBe(0)
-    expect(
-      await database.column(
-        `SELECT lease_until BETWEEN now() + interval '55 min' AND now() + interval '1 h'
-            AND expires_at BETWEEN now() + interval '23 h' AND now() + interval '24 h'
-            AND purge_after = expires_at FROM tix_webhooks`,
-      ),
-    ).toEqual([true])
   })
 
   test.each(['repeatable read', 'serializable'])(

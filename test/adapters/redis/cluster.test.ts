@@ -91,18 +91,6 @@ onOwnRedis('a Redis store on a cluster of three', () => {
     }
   }
 
-  test('both see what the other has recorded, and a flush of all scripts changes nothing', async () => {
-    const options = { prefix: 'shared:' }
-    const one = redisStore(await connectIoredisCluster(), options)
-    const two = redisStore(await connectNodeRedisCluster(), options)
-    await Promise.all(KEYS.map((key) => one.claim(claimOf(key, 'a'))))
-    await Promise.all(nodes.map(({ admin }) => admin.script('FLUSH')))
-    const answers = await Promise.all(KEYS.map((key) => two.complete({ key, token: 'a' }, HOUR_MS)))
-    expect(new Set(answers)).toEqual(new Set([true]))
-    const claims = await Promise.all(KEYS.map((key) => one.claim(claimOf(key, 'b'))))
-    expect(new Set(claims.map(({ status }) => status))).toEqual(new Set(['completed']))
-  })
-
   test('while a slot with its records moves to another node, each event is granted once and stays completed', async () => {
     const prefix = 'moving:'
     const stores = await Promise.all([

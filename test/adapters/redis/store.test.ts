@@ -1,10 +1,7 @@
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { Redis } from 'ioredis'
 import { createClientPool, RESP_TYPES } from 'redis'
 import { redisStore } from 'tix-webhooks/redis'
-import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { onRedis, redisPrefix, redisUrl } from '../../support/on-servers.js'
 import { turns } from '../../support/promises.js'
 import {
@@ -19,7 +16,6 @@ import {
   openStore,
   type RedisClient,
 } from '../../support/redis-clients.js'
-import { ROOT } from '../../support/root.js'
 import { startProxy, type TcpProxy } from '../../support/tcp-proxy.js'
 
 let admin: Redis
@@ -93,25 +89,6 @@ onRedis('a Redis store', () => {
     },
   )
 
-  test.each(LIBRARIES)('on $name keeps keys and tokens to the character', async (library) => {
-    const store = await openStore(library, redisUrl(), { prefix })
-    for (const [key, token] of [
-      ['k'.repeat(255), 't'.repeat(64)],
-      ['{a}*?[b]"\\ \' ~', '"{}\\ *'],
-      ['007', '1e3'],
-      ['spaces', 'released 7 0 a  '],
-    ] as const) {
-      expect(await store.claim(claimOf(key, token))).toEqual({ status: 'claimed', attempt: 1 })
-      expect(await store.claim(claimOf(key, 'other'))).toMatchObject({ status: 'in_flight' })
-      for (const other of ['a', 'released', ' 7 0 a  ', 'released 7 0 a']) {
-        expect(await store.complete({ key, token: other }, HOUR_MS)).toBe(false)
-      }
-      expect(await store.renew({ key, token }, HOUR_MS)).toBe(true)
-      expect(await store.complete({ key, token }, HOUR_MS)).toBe(true)
-      expect(await recordOf(key)).toBe(`completed 1 0 ${token}`)
-    }
-  })
-
   test.each(LIBRARIES)(
     'on $name keeps times in whole milliseconds, however long they are',
     async (library) => {
@@ -130,21 +107,6 @@ onRedis('a Redis store', () => {
       expect(await hoursLeft('k')).toBeGreaterThanOrEqual(3)
     },
   )
-
-  test('goes by the clock of the server alone', async () => {
-    const store = redisStore(admin, { prefix })
-    for (const date of ['1999-01-01', '2099-01-01']) {
-      await store.claim(claimOf(date, 'a'))
-      vi.useFakeTimers({ now: new Date(date), toFake: ['Date'] })
-      onTestFinished(() => void vi.useRealTimers())
-      expect(await store.claim(claimOf(date, 'b'))).toMatchObject({ status: 'in_flight' })
-      await store.renew({ key: date, token: 'a' }, HOUR_MS)
-      expect(await recordOf(date)).toMatch(/^running 1 3[56]\d{5} a$/)
-    }
-    await store.claim(claimOf('k', 'a', { leaseMs: 1 }))
-    const claiming = expect.poll(() => store.claim(claimOf('k', 'b')), { timeout: 10_000 })
-    await claiming.toEqual({ status: 'claimed', attempt: 2 })
-  })
 
   test('puts its prefix, by default tix-webhooks:, and the keyPrefix of ioredis before each key', async () => {
     const key = `${prefix}default`
@@ -233,25 +195,5 @@ onRedis('a Redis store', () => {
     const before = proxy.roundTrips
     expect(await method.call(store, 'k', 'a')).toEqual(method.answer)
     expect(proxy.roundTrips - before).toBe(1)
-  })
-
-  test('lets its process end when its clients are closed', async () => {
-    const script = `
-      import { Redis } from 'ioredis'
-      import { createClient } from 'redis'
-      import { redisStore } from 'tix-webhooks/redis'
-      const [url, prefix] = process.argv.slice(-2)
-      const one = new Redis(url)
-      const two = await createClient({ url }).connect()
-      const claim = { key: 'k', token: 'a', leaseMs: 600_000, retainMs: 600_000 }
-      for (const client of [one, two]) console.log((await redisStore(client, { prefix }).claim(claim)).status)
-      redisStore(createClient({ url }))
-      redisStore(new Redis(url, { lazyConnect: true }))
-      await one.quit()
-      await two.close()`
-    const args = ['--input-type=module', '-e', script, redisUrl(), prefix]
-    const tsx = join(ROOT, 'node_modules/.bin/tsx')
-    const { stdout } = await promisify(execFile)(tsx, args, { cwd: ROOT, timeout: 18_000 })
-    expect(stdout).toBe('claimed\nclaimed\n')
   })
 })

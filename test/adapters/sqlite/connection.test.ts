@@ -225,25 +225,6 @@ onEachDriver('the connection', ({ open, path, driver }) => {
       expect(await once(other, level)).toEqual({ status: 'handled' })
     }
   })
-
-  test('to a database that is full says so', async () => {
-    const { db, store } = await migrated()
-    const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number }
-    db.exec(`PRAGMA max_page_count = ${pages}`)
-    const claimAll = async (): Promise<void> => {
-      for (let i = 0; i < 1_000; i++) await claim(store, `${i}`.padEnd(255, '-'), 'a')
-    }
-    await expectUnavailable(claimAll(), /is the disk full/)
-  })
-
-  test('to a table whose key has a second column is refused', async () => {
-    const db = open()
-    const columns =
-      'key TEXT, state TEXT, attempt INTEGER, token TEXT, lease_until INTEGER, expires_at INTEGER'
-    db.exec(`CREATE TABLE tix_webhooks (${columns}, PRIMARY KEY (key, token))`)
-    await expectUnavailable(sqliteStore(db).migrate(), /without PRIMARY KEY \(key\), so/)
-    await expectUnavailable(claim(sqliteStore(db), 'k', 'a'), /was created by another version/)
-  })
 })
 
 test('a database of an asynchronous driver is refused with the names of those that fit', async () => {

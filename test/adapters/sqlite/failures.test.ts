@@ -1,20 +1,17 @@
-import type { FailedDelivery, FailureQuery } from 'tix-webhooks'
-import { sqliteFailures } from 'tix-webhooks/sqlite'
-import { describe, expect, test } from 'vitest'
+import { type FailureQuery, type JoinedInbox, memoryFailures } from 'tix-webhooks'
+import { type SqliteTransaction, sqliteFailures, sqliteInbox } from 'tix-webhooks/sqlite'
+import { expect, test, vi } from 'vitest'
 import { failedDelivery } from '../../support/failed-delivery.js'
-import { DAY, MINUTE, testClock } from '../../support/sqlite-claims.js'
+import { DAY } from '../../support/sqlite-claims.js'
 import { listening, onEachDriver } from '../../support/sqlite-drivers.js'
-import { rowOf, valuesOf } from '../../support/sqlite-open.js'
+import { rowOf, type TestDatabase, valuesOf } from '../../support/sqlite-open.js'
 import { expectUnavailable } from '../../support/sqlite-rejections.js'
-
-const failed = (given: Partial<FailedDelivery> = {}): FailedDelivery =>
-  failedDelivery({ key: 'n/k', namespace: 'n', ...given })
 
 onEachDriver('failures in SQLite', ({ open }) => {
   /** Its statements are those that come after `migrate`. */
-  async function migrated(options: object = {}) {
+  async function migrated() {
     const { db, statements } = listening(open())
-    const failures = sqliteFailures(db, options)
+    const failures = sqliteFailures(db)
     await failures.migrate()
     statements.length = 0
     return { db, failures, statements }
@@ -22,7 +19,9 @@ onEachDriver('failures in SQLite', ({ open }) => {
 
   test('share one commit in a flood, and write one row for each key', async () => {
     const { db, failures, statements } = await migrated()
-    await Promise.all(Array.from({ length: 500 }, (_, i) => failures.keep(failed({ key: `n/${i % 50}` }))))
+    await Promise.all(
+      Array.from({ length: 500 }, (_, i) => failures.keep(failedDelivery({ key: `n/${i % 50}` }))),
+    )
     expect(statements.filter((sql) => sql === 'COMMIT')).toHaveLength(1)
     expect(await failures.count()).toBe(50)
     expect(rowOf(db, 'SELECT sum(attempts) AS n FROM tix_webhooks_failures')).toEqual({ n: 500 })
@@ -32,28 +31,14 @@ onEachDriver('failures in SQLite', ({ open }) => {
     const { failures } = await migrated()
     const rawBody = new Uint8Array(2 ** 20).fill(7)
     // From the second attempt on, the row has the size that it keeps.
-    for (let i = 0; i < 2; i++) await failures.keep(failed({ rawBody }))
+    for (let i = 0; i < 2; i++) await failures.keep(failedDelivery({ rawBody }))
     const watching = open()
     watching.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all()
-    await failures.keep(failed({ rawBody, failedAt: new Date(Date.UTC(2026, 4, 18)) }))
+    await failures.keep(failedDelivery({ rawBody, failedAt: new Date(Date.UTC(2026, 4, 18)) }))
     const [, pages] = Object.values(
       watching.prepare('PRAGMA wal_checkpoint(PASSIVE)').all()[0] as Record<string, number>,
     )
     expect(pages).toBeLessThan(20)
-  })
-
-  test('are purged 30 days after the last failure, to the millisecond, oldest first', async () => {
-    const clock = testClock()
-    const { failures } = await migrated({ now: clock.now })
-    const at = (ms: number): Date => new Date(clock.now() + ms)
-    for (const n of [3, 1, 2]) await failures.keep(failed({ key: `n/${n}`, failedAt: at(n * MINUTE) }))
-    await failures.keep(failed({ key: 'n/2', failedAt: at(DAY) }))
-    clock.jump(30 * DAY + 3 * MINUTE - 1)
-    expect(await failures.purge({ limit: 5 })).toBe(1)
-    clock.jump(1)
-    expect(await failures.purge({ limit: 1 })).toBe(1)
-    expect((await failures.list()).map(({ key }) => key)).toEqual(['n/2'])
-    expect(await failures.purge()).toBe(0)
   })
 
   const QUERIES: [index: string, query: FailureQuery][] = [
@@ -93,85 +78,111 @@ onEachDriver('failures in SQLite', ({ open }) => {
     }
   })
 
-  describe('say so', () => {
-    const MISSING = /"tix_webhooks_failures" is missing: run failures\.migrate\(\)/
-    const CALLS: [name: string, call: (failures: ReturnType<typeof sqliteFailures>) => Promise<unknown>][] = [
-      ['keep', (failures) => failures.keep(failed())],
-      ['get', (failures) => failures.get('n/k')],
-      ['delete', (failures) => failures.delete('n/k')],
-      ['list', (failures) => failures.list()],
-      ['groups', (failures) => failures.groups()],
-      ['count', (failures) => failures.count()],
-      ['purge', (failures) => failures.purge()],
-      ['check', (failures) => failures.check()],
+  test('say so if the disk is full, and keep what was kept before', async () => {
+    const { db, failures } = await migrated()
+    await failures.keep(failedDelivery())
+    const { page_count: pages } = rowOf(db, 'PRAGMA page_count') as { page_count: number }
+    db.exec(`PRAGMA max_page_count = ${pages + 10}`)
+    const large = failedDelivery({ key: 'n/large', rawBody: new Uint8Array(2 ** 17) })
+    const [small, refused] = await Promise.allSettled([
+      failures.keep(failedDelivery({ key: 'n/small' })),
+      failures.keep(large),
+    ])
+    expect(small).toEqual({ status: 'fulfilled', value: 'failing' })
+    expect(String((refused as PromiseRejectedResult).reason)).toMatch(/is the disk full/)
+    expect(await failures.count()).toBe(2)
+  })
+})
+
+type Tx = SqliteTransaction<TestDatabase>
+
+const { key: KEY } = failedDelivery()
+const request = { key: KEY, retainMs: 7 * DAY, failureKey: KEY, runsParked: false, report: () => {} }
+
+onEachDriver('an inbox joined with failures', ({ open }) => {
+  async function joinedOn(db: TestDatabase = open()) {
+    const inbox = sqliteInbox(db)
+    const failures = sqliteFailures(db)
+    await inbox.migrate()
+    await failures.migrate()
+    db.exec('CREATE TABLE IF NOT EXISTS effects (id TEXT NOT NULL)')
+    const joined = inbox.joinFailures?.(failures) as JoinedInbox<Tx>
+    const effect = async (tx: Tx): Promise<void> => {
+      tx.commit((handed) => void handed.prepare('INSERT INTO effects VALUES (?)').run('e'))
+    }
+    const state = () => [
+      valuesOf(db, 'SELECT key FROM tix_webhooks_inbox ORDER BY key'),
+      valuesOf(db, 'SELECT attempts FROM tix_webhooks_failures'),
+      valuesOf(db, 'SELECT id FROM effects'),
     ]
-    test.each(CALLS)('if there is no table, or the database is closed: %s', async (_, call) => {
-      const { db, failures } = await migrated()
-      await call(failures)
-      db.exec('DROP TABLE tix_webhooks_failures')
-      await expectUnavailable(call(failures), MISSING)
-      await expectUnavailable(call(sqliteFailures(db)), MISSING)
-      await failures.migrate()
-      await call(failures)
-      db.close()
-      await expectUnavailable(call(sqliteFailures(db)), /The database is closed/)
-    })
+    return { db, inbox, failures, joined, effect, state }
+  }
 
-    test('if it is read-only', async () => {
-      const { db, failures } = await migrated()
-      await failures.keep(failed())
-      db.exec('PRAGMA query_only = ON')
-      const message = /^This SQLite database is read-only/
-      await expectUnavailable(failures.keep(failed()), message)
-      await expectUnavailable(failures.delete('n/k'), message)
-      await expectUnavailable(failures.purge(), message)
-      await expectUnavailable(failures.check(), message)
-      expect(await failures.list()).toHaveLength(1)
-    })
-
-    test('if the disk is full, and keep what was kept before', async () => {
-      const { db, failures } = await migrated()
-      await failures.keep(failed())
-      const { page_count: pages } = rowOf(db, 'PRAGMA page_count') as { page_count: number }
-      db.exec(`PRAGMA max_page_count = ${pages + 10}`)
-      const large = failed({ key: 'n/large', rawBody: new Uint8Array(2 ** 17) })
-      const [small, refused] = await Promise.allSettled([
-        failures.keep(failed({ key: 'n/small' })),
-        failures.keep(large),
-      ])
-      expect(small).toEqual({ status: 'fulfilled', value: 'failing' })
-      expect(String((refused as PromiseRejectedResult).reason)).toMatch(/is the disk full/)
-      expect(await failures.count()).toBe(2)
-    })
-
-    test('if the table is that of the inbox', async () => {
-      const { db } = await migrated()
-      db.exec('CREATE TABLE other (key TEXT PRIMARY KEY, handled_at INTEGER, expires_at INTEGER)')
-      const failures = sqliteFailures(db, { table: 'other' })
-      await expectUnavailable(failures.migrate(), /a table "other" without namespace, account/)
-      await expectUnavailable(
-        failures.keep(failed()),
-        /was created by another version or another program: failures\.migrate/,
-      )
-    })
+  test('is one only if they were made of the same database object', async () => {
+    const db = open()
+    const inbox = sqliteInbox(db)
+    expect(inbox.joinFailures?.(sqliteFailures(db))).toBeDefined()
+    expect(inbox.joinFailures?.(sqliteFailures(open()))).toBeUndefined()
+    expect(inbox.joinFailures?.(memoryFailures())).toBeUndefined()
+    // As an app has that loads the package as ESM and as CommonJS.
+    const url = '../../../adapters/sqlite/failures.js?copy'
+    const copy = (await import(url)) as { sqliteFailures: typeof sqliteFailures }
+    expect(copy.sqliteFailures).not.toBe(sqliteFailures)
+    expect(inbox.joinFailures?.(copy.sqliteFailures(db))).toBeDefined()
   })
 
-  test('are created by migrate and by ddl alike, twice too', async () => {
-    const { db, failures } = await migrated()
-    await failures.migrate()
-    db.exec(failures.ddl)
-    expect(
-      valuesOf(db, "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY name"),
-    ).toEqual([
-      'tix_webhooks_failures',
-      'tix_webhooks_failures_cause',
-      'tix_webhooks_failures_event_id',
-      'tix_webhooks_failures_last_at',
-      'tix_webhooks_failures_order_id',
-      'tix_webhooks_failures_state',
+  test('leaves the failure if the effects fail, or the commit', async () => {
+    const { db, joined, state } = await joinedOn()
+    await joined.keep(failedDelivery())
+    db.exec('PRAGMA foreign_keys = ON; CREATE TABLE orders (id TEXT PRIMARY KEY)')
+    db.exec('CREATE TABLE tickets (o TEXT REFERENCES orders (id) DEFERRABLE INITIALLY DEFERRED)')
+    for (const broken of ['INSERT INTO nowhere VALUES (1)', 'INSERT INTO tickets VALUES (7)', 'ROLLBACK']) {
+      const once = joined.once(request, async (tx) => {
+        tx.commit((handed) => handed.exec(`INSERT INTO effects VALUES ('e'); ${broken}`))
+      })
+      await expect(once).rejects.toThrow()
+      expect(state()).toEqual([[], [1], []])
+    }
+  })
+
+  test('whose failures have no table says so, and runs as without them', async () => {
+    const { db, joined, failures, effect, state } = await joinedOn()
+    db.exec('DROP TABLE tix_webhooks_failures')
+    const missing = /"tix_webhooks_failures" is missing: run failures\.migrate\(\)/
+    const report = vi.fn()
+    for (const status of ['handled', 'duplicate']) {
+      expect(await joined.once({ ...request, report }, effect)).toEqual({ status })
+    }
+    expect(report.mock.calls).toEqual([
+      [expect.objectContaining({ code: 'store_unavailable', message: expect.stringMatching(missing) })],
     ])
-    const made = open('made.db')
-    made.exec(failures.ddl)
-    expect(await sqliteFailures(made).keep(failed())).toBe('failing')
+    await expectUnavailable(joined.keep(failedDelivery({ key: 'n/other' })), missing)
+    await failures.migrate()
+    expect(state()).toEqual([[KEY], [], ['e']])
+    db.exec('DROP TABLE tix_webhooks_inbox')
+    await expectUnavailable(
+      joined.keep(failedDelivery()),
+      /"tix_webhooks_inbox" is missing: run inbox\.migrate\(\)/,
+    )
+    expect(await failures.count()).toBe(0)
+  })
+
+  test('needs two more statements, by key, for an event that never failed', async () => {
+    const { db, statements } = listening(open())
+    const { inbox, joined, effect } = await joinedOn(db)
+    async function statementsOf(once: (key: string) => Promise<unknown>): Promise<string[]> {
+      await once('n/first')
+      statements.length = 0
+      await once('n/counted')
+      db.exec('DELETE FROM tix_webhooks_inbox')
+      return statements.filter((sql) => /^(SELECT|INSERT|DELETE|BEGIN|COMMIT)/.test(sql)).slice(0, -1)
+    }
+    const plain = await statementsOf((key) => inbox.once({ ...request, key }, effect))
+    const more = await statementsOf((key) => joined.once({ ...request, key, failureKey: key }, effect))
+    expect(more.filter((sql) => !plain.includes(sql))).toEqual([
+      expect.stringMatching(/^SELECT state FROM "tix_webhooks_failures" WHERE key =/),
+      expect.stringMatching(/^DELETE FROM "tix_webhooks_failures" WHERE key =/),
+    ])
+    expect([plain.length, more.length]).toEqual([5, 7])
   })
 })

@@ -49,23 +49,6 @@ onEachDriver('a handler', ({ open }) => {
     expect(seen).toEqual([[[], []], both, [[], []], both])
   })
 
-  test('may await before it commits, while others use the connection', async () => {
-    const db = open()
-    const [awaited, reached] = [deferred(), deferred()]
-    const app = await inboxOn(db, async (event, tx) => {
-      reached.resolve()
-      await awaited.promise
-      tx.commit(insert(event))
-    })
-    const sending = app.send(order)
-    await reached.promise
-    db.exec("INSERT INTO effects VALUES ('of another request')")
-    db.exec("BEGIN; INSERT INTO effects VALUES ('in a transaction'); COMMIT")
-    awaited.resolve()
-    expect(await sending).toBe('200 handled')
-    expect(app.effects()).toEqual(['in a transaction', 'of another request', 'ord_a'])
-  })
-
   test('has the record kept for retainMs from the commit', async () => {
     const db = open()
     let now = 1_000
@@ -130,21 +113,6 @@ onEachDriver('a handler', ({ open }) => {
 })
 
 onEachDriver('ctx.tx.commit', ({ open, driver }) => {
-  test('whose effects throw rolls back both, and passes on that error', async () => {
-    const noInk = new Error('no ink')
-    const db = open()
-    const app = await inboxOn(db, () => {})
-    const once = app.inbox.once({ key: 'k', retainMs: DAY }, async (tx) =>
-      tx.commit((handed) => {
-        handed.exec("INSERT INTO effects VALUES ('ord_a')")
-        throw noInk
-      }),
-    )
-    await expect(once).rejects.toBe(noInk)
-    expect([app.effects(), app.records()]).toEqual([[], []])
-    db.exec("BEGIN; INSERT INTO effects VALUES ('a transaction of somebody'); COMMIT")
-  })
-
   test('whose effects end the transaction by themselves is not believed', async () => {
     const app = await inboxOn(open(), () => {})
     const once = app.inbox.once({ key: 'k', retainMs: DAY }, async (tx) => {

@@ -46,16 +46,6 @@ onEachDriver('the records of SQLite', ({ open }) => {
     expect(await store.complete({ key: 'running', token: 'a' }, DAY)).toBe(true)
   })
 
-  test('never have a shorter lease, though the clock and durations have fractions', async () => {
-    const clock = testClock(1_000.25)
-    const { store } = await migrated({ now: clock.now })
-    await store.claim(request('k', 'a', { leaseMs: 0.5 }))
-    clock.jump(0.5)
-    expect(await claim(store, 'k', 'b')).toMatchObject({ status: 'in_flight' })
-    clock.jump(0.25)
-    expect(await claim(store, 'k', 'b')).toEqual({ status: 'claimed', attempt: 2 })
-  })
-
   test.each([Number.NaN, Number.POSITIVE_INFINITY, undefined, '0', new Date(0)])(
     'are not written by a clock that gives %s',
     async (value) => {

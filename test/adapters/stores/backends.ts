@@ -24,7 +24,7 @@ interface Part {
 export interface Three {
   readonly store: Part & RemoteStore
   readonly inbox: Part & Inbox<unknown> & { isHandled(key: string): Promise<boolean> }
-  readonly failures: Part & KeptFailures & { list(): Promise<readonly unknown[]> }
+  readonly failures: Part & KeptFailures
   /** Closes the client. */
   close(): Promise<unknown>
 }
@@ -37,6 +37,8 @@ interface OpenOptions {
   /** A user that `userWith` made. */
   readonly user?: string
   readonly port?: number
+  /** The most connections. Default 4. */
+  readonly connections?: number
 }
 
 interface Database {
@@ -47,6 +49,8 @@ interface Database {
   column(sql: string): Promise<unknown[]>
   /** The names of all tables, and of all indexes but those of primary keys. */
   names(): Promise<unknown[]>
+  /** That of its server, if it has one. */
+  address?(): { readonly host: string; readonly port: number }
   /** The name of the schema or the database, with a dot, if a table can be named with it. */
   readonly place: string
   /** An expression for the time so many hours ago. */
@@ -74,6 +78,11 @@ export const TABLES = {
   failures: 'tix_webhooks_failures',
 } as const
 
+function addressIn(url: string, usual: number): { host: string; port: number } {
+  const { hostname: host, port } = new URL(url)
+  return { host, port: Number(port || usual) }
+}
+
 /** The options of each factory. */
 function optionsOf({ table, purgeEverySeconds }: OpenOptions): readonly [object, object, object] {
   const [store, inbox, failures] = ['', '_i', '_f'].map((end) => ({
@@ -96,9 +105,10 @@ const POSTGRES = [
       const database = testDatabase()
       const { schema, query, column } = database
       return {
-        open({ isReadOnly, user, port, ...options } = {}) {
+        open({ isReadOnly, user, port, connections, ...options } = {}) {
           const pool = openPool(database, {
             ...(port !== undefined && { port }),
+            ...(connections !== undefined && { max: connections }),
             settings: {
               ...(isReadOnly && { default_transaction_read_only: 'on' }),
               ...(user !== undefined && { role: user }),
@@ -120,6 +130,7 @@ const POSTGRES = [
              SELECT indexname::text FROM pg_indexes WHERE schemaname = $1 AND indexname NOT LIKE '%_pkey' ORDER BY name`,
             [schema],
           ),
+        address: () => addressIn(database.url, 5432),
         place: `${schema}.`,
         ago: (hours) => `now() - interval '${hours} h'`,
         version: () =>
@@ -154,13 +165,14 @@ const MYSQL = POOLS.map(
       const database = testMysqlDatabase()
       const { query, column } = database
       return {
-        open({ user, port, ...options } = {}) {
+        open({ user, port, connections, ...options } = {}) {
           const url = new URL(database.url)
           if (user !== undefined) [url.username, url.password] = [user, 'hunter2']
           const pool = open(
             { url: url.href },
             {
               ...(port !== undefined && { port }),
+              ...(connections !== undefined && { connectionLimit: connections }),
               ...(name === 'mariadb' && { more: { acquireTimeout: 500 } }),
             },
           )
@@ -179,6 +191,7 @@ const MYSQL = POOLS.map(
             `SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() UNION
              SELECT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() AND INDEX_NAME <> 'PRIMARY' ORDER BY name`,
           ),
+        address: () => addressIn(database.url, 3306),
         place: `${database.name}.`,
         ago: (hours) => `UTC_TIMESTAMP(6) - INTERVAL ${hours} HOUR`,
         version: () => query(`CHECKSUM TABLE ${Object.values(TABLES)}, tix_webhooks_inbox_locks`),

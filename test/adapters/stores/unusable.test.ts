@@ -18,6 +18,7 @@ const writesOf = ({ store, inbox, failures }: Three, handler: () => void) => [
   () => inbox.once(onceOf('k'), async () => handler()),
   () => inbox.purge(),
   () => failures.keep(failedDelivery()),
+  () => failures.delete('k'),
   () => failures.purge(),
 ]
 const readsOf = ({ store, inbox, failures }: Three) => [

@@ -1,11 +1,9 @@
 import { drizzle } from 'drizzle-orm/mysql2'
-import knexOf from 'knex'
-import { CompiledQuery, Kysely, MysqlDialect } from 'kysely'
+import { CompiledQuery } from 'kysely'
 import * as mariadb from 'mariadb'
 import { createPool as createCallbackPool } from 'mariadb/callback'
 import { createPool } from 'mysql2'
 import mysql from 'mysql2/promise'
-import { Sequelize } from 'sequelize'
 import type { KeptFailures } from 'tix-webhooks'
 import {
   ddl,
@@ -17,10 +15,11 @@ import {
   mysqlInbox,
   mysqlStore,
 } from 'tix-webhooks/mysql'
-import { DataSource } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { snippetsFolder } from '../../../support/compile.js'
-import { orderCreated } from '../../../support/deliveries.js'
+import { orderCreated, SECRET } from '../../../support/deliveries.js'
+import { type Library, MYSQL_LIBRARIES, openLibrary } from '../../../support/libraries.js'
 import { createMariadb, createMysql2 } from '../../../support/mysql-clients.js'
 import { testMysqlDatabase } from '../../../support/mysql-database.js'
 import { onMysql } from '../../../support/on-servers.js'
@@ -56,10 +55,20 @@ function callbackPool(url: string): ReturnType<typeof createPool> {
   )
 }
 
-async function typeorm(url: string): Promise<DataSource> {
-  return closing(await new DataSource({ type: 'mysql', url }).initialize(), (dataSource) =>
-    dataSource.destroy(),
-  )
+/** An object of a library of docs/libraries.md. */
+async function ofLibrary(
+  library: string,
+  objectOf: (names: never) => object,
+  more: (object: object) => Record<string, unknown> = () => ({}),
+): Promise<Refused> {
+  const found = MYSQL_LIBRARIES.find(({ name }) => name === library) as Library
+  const opened = closing(await openLibrary('mysql', found), (names) => found.close(names as never))
+  const object = objectOf(opened as never)
+  return {
+    object,
+    names: { ...opened, ...more(object) },
+    run: (tx, statement) => found.run(tx, statement, opened as never),
+  }
 }
 
 const forMariadb = (url: string): string => url.replace('mysql:', 'mariadb:')
@@ -69,28 +78,21 @@ const NO_PROMISES = 'a pool of the package mysql, or of mariadb/callback, which 
 
 const OBJECTS: [what: string, make: (url: string) => Promise<Refused>][] = [
   ['a pool of mysql2 with callbacks', async (url) => named('pool', callbackPool(url))],
-  ['a DataSource of TypeORM', async (url) => named('dataSource', await typeorm(url))],
-  ['an EntityManager of TypeORM', async (url) => named('manager', (await typeorm(url)).manager)],
   [
-    'a Sequelize',
-    async (url) => {
-      const sequelize = closing(new Sequelize(url, { logging: false }), (object) => object.close())
-      return {
-        ...named('sequelize', sequelize),
-        run: (transaction, statement) => sequelize.query(statement, { transaction }),
-      }
-    },
+    'a DataSource of TypeORM',
+    () => ofLibrary('TypeORM', ({ dataSource }: { dataSource: DataSource }) => dataSource),
   ],
   [
-    'a knex',
-    async (url) => {
-      const knex = closing(knexOf({ client: 'mysql2', connection: url }), (object) => object.destroy())
-      return {
-        ...named('knex', knex),
-        run: async (trx, statement) => knex.raw(statement).transacting(trx),
-      }
-    },
+    'an EntityManager of TypeORM',
+    () =>
+      ofLibrary(
+        'TypeORM',
+        ({ dataSource }: { dataSource: DataSource }) => dataSource.manager,
+        (manager) => ({ manager }),
+      ),
   ],
+  ['a Sequelize', () => ofLibrary('Sequelize', ({ sequelize }: { sequelize: object }) => sequelize)],
+  ['a knex', () => ofLibrary('Knex', ({ knex }: { knex: object }) => knex)],
   ['a Prisma client', async (url) => prismaLike(url)],
   [
     'a Drizzle database',
@@ -105,14 +107,12 @@ const OBJECTS: [what: string, make: (url: string) => Promise<Refused>][] = [
   ],
   [
     'a Kysely',
-    async (url) => {
-      const db = new Kysely<Record<never, never>>({ dialect: new MysqlDialect({ pool: callbackPool(url) }) })
-      return {
-        object: db,
-        names: { db, CompiledQuery, createPool },
-        run: (tx: typeof db, statement) => tx.executeQuery(CompiledQuery.raw(statement)),
-      }
-    },
+    () =>
+      ofLibrary(
+        'Kysely',
+        ({ db }: { db: object }) => db,
+        () => ({ CompiledQuery, createPool }),
+      ),
   ],
   [
     'a PlanetScale client over HTTP, where no transaction stays open',
@@ -180,6 +180,7 @@ onMysql('an object of another library', () => {
 
   beforeEach(async () => {
     vi.stubEnv('DATABASE_URL', database.url)
+    vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
     for (const table of ['effects', 'tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_failures']) {
       await database.query(`DELETE FROM ${table}`)
     }

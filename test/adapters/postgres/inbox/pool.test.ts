@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { Kysely, PostgresDialect } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
 import { ddl, postgresInbox } from 'tix-webhooks/postgres'
@@ -9,6 +12,7 @@ import { kyselyDriver, openPg, openPostgresJs } from '../../../support/postgres-
 import { testDatabase } from '../../../support/postgres-database.js'
 import { endpoint } from '../../../support/postgres-endpoint.js'
 import { deferred } from '../../../support/promises.js'
+import { ROOT } from '../../../support/root.js'
 
 onPostgres('two tables of one name, in schemas of their own', () => {
   const databases = [testDatabase(), testDatabase()]
@@ -193,5 +197,32 @@ onPostgres('a driver over pg', () => {
     await inbox.purge()
     expect(types.size).toBeGreaterThan(1)
     expect(types).not.toContain(2278)
+  })
+})
+
+const require = createRequire(import.meta.url)
+
+// 8.0.2 and older wait for ever for a connection on Node 14 and newer.
+onPostgres('the oldest pg that package.json allows', () => {
+  const database = testDatabase('CREATE TABLE effects (id text)')
+
+  test('has an effect exactly once', async () => {
+    const { peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    expect(peerDependencies.pg).toBe(`^${require('pg803/package.json').version}`)
+    const old = require('pg803') as { Pool: typeof Pool }
+    const pool: Pool = new old.Pool({ connectionString: database.url })
+    onTestFinished(() => pool.end())
+    // It does not read the options of a connection yet.
+    pool.on('connect', (client) => client.query(`SET search_path = ${database.schema}`))
+    const inbox = postgresInbox(pool)
+    await inbox.migrate()
+    const { send } = await endpoint({
+      inbox,
+      on: { 'order.created': (_event, { tx }) => tx.query("INSERT INTO effects VALUES ('once')") },
+    })
+    const order = orderCreated()
+    expect(await send(order)).toEqual(HANDLED)
+    expect((await send(order)).outcome).toBe('duplicate')
+    expect(await database.column('SELECT id FROM effects')).toEqual(['once'])
   })
 })

@@ -86,22 +86,6 @@ describe('a function that is given to the transaction', () => {
     expect(called).toBe(false)
   })
 
-  test('is no nested transaction if it gets none: a callback, a listener, a hook', async () => {
-    const original = transaction()
-    const { bind, run } = transactionScope()
-    const tx = bind(original)
-    const calls: unknown[] = []
-    await run(async () => {
-      tx.take(async (row: unknown) => {
-        calls.push(row)
-        await never()
-      })
-      ;(original.given[0] as (row: unknown) => unknown)('notice')
-    })
-    ;(original.given[0] as (row: unknown) => unknown)('after the commit')
-    expect(calls).toEqual(['notice', 'after the commit'])
-  })
-
   test('has a transaction whose properties can be defined and deleted', () => {
     const { bind } = transactionScope()
     const original: Partial<Record<'kept', number>> & { query(): void } = { query() {} }

@@ -1,13 +1,7 @@
-import type { ClaimResult, IdempotencyStore, RemoteStore } from 'tix-webhooks'
-import { ddl as mysqlDdl, mysqlStore } from 'tix-webhooks/mysql'
-import { ddl as postgresDdl } from 'tix-webhooks/postgres'
+import type { ClaimResult, IdempotencyStore } from 'tix-webhooks'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { testMysqlDatabase } from '../../support/mysql-database.js'
-import { onMysql, onPostgres } from '../../support/on-servers.js'
-import { STORE_CLIENTS } from '../../support/postgres-clients.js'
-import { testDatabase } from '../../support/postgres-database.js'
 import { startProxy } from '../../support/tcp-proxy.js'
-import { POOLS } from '../mysql/pools.js'
+import { BACKENDS } from './backends.js'
 
 const HOUR_MS = 3_600_000
 const TIMES = { leaseMs: HOUR_MS, retainMs: 24 * HOUR_MS }
@@ -20,75 +14,38 @@ const each = <T>(keys: readonly string[], call: (key: string) => Promise<T>) => 
 const claimAll = (store: IdempotencyStore, keys: readonly string[], token = 'a') =>
   each(keys, async (key) => store.claim({ key, token, ...TIMES }))
 
-interface Database {
-  readonly url: string
-  query(sql: string): Promise<unknown>
-  /** At this URL, which leads through a proxy. */
-  open(url?: string): RemoteStore
-  /** Makes a trigger that refuses the key `order 7`, until the test ends. */
-  refuseOne(): Promise<void>
-}
-
-const BACKENDS = [
-  ...STORE_CLIENTS.map(({ name, open }) => ({
-    name: `postgresStore over ${name}`,
-    describe: onPostgres,
+/** The most round trips of a burst, and a trigger that refuses the key `order 7`. */
+const SERVERS = {
+  postgres: {
     // Two statements, and what a connection needs before its first one.
     mostTrips: 11,
-    prepare(): Database {
-      const database = testDatabase(postgresDdl)
-      return {
-        get url() {
-          return database.url
-        },
-        query: (sql) => database.query(sql),
-        open: (url = database.url) => open({ ...database, url }, { max: 10 }).store(),
-        async refuseOne() {
-          await database.query(
-            `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-               IF NEW.key = 'order 7' THEN RAISE EXCEPTION 'not this one'; END IF; RETURN NEW; END $$;
-             CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON tix_webhooks FOR EACH ROW EXECUTE FUNCTION refuse()`,
-          )
-          onTestFinished(async () => void (await database.query('DROP FUNCTION refuse CASCADE')))
-        },
-      }
-    },
-  })),
-  ...POOLS.map(({ name, open }) => ({
-    name: `mysqlStore over ${name}`,
-    describe: onMysql,
+    trigger: `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.key = 'order 7' THEN RAISE EXCEPTION 'not this one'; END IF; RETURN NEW; END $$;
+      CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON tix_webhooks FOR EACH ROW EXECUTE FUNCTION refuse()`,
+  },
+  mysql: {
     // Two bursts: each begins a transaction, writes, reads and commits.
     mostTrips: 8,
-    prepare(): Database {
-      const database = testMysqlDatabase(mysqlDdl)
-      return {
-        get url() {
-          return database.url
-        },
-        query: (sql) => database.query(sql),
-        open: (url = database.url) => mysqlStore(open({ url }, { connectionLimit: 10 })),
-        async refuseOne() {
-          await database.query(
-            "CREATE TRIGGER refuse BEFORE INSERT ON tix_webhooks FOR EACH ROW IF NEW.`key` = 'order 7' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF",
-          )
-          onTestFinished(async () => void (await database.query('DROP TRIGGER refuse')))
-        },
-      }
-    },
-  })),
-]
+    trigger:
+      "CREATE TRIGGER refuse BEFORE INSERT ON tix_webhooks FOR EACH ROW IF NEW.`key` = 'order 7' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF",
+  },
+}
 
-for (const { name, describe, mostTrips, prepare } of BACKENDS) {
-  describe(`a burst of calls of ${name}`, () => {
+for (const { name, server, describe, prepare } of BACKENDS) {
+  if (server === 'sqlite') continue
+  const { mostTrips, trigger } = SERVERS[server]
+
+  describe(`a burst of calls of the store of ${name}`, () => {
     const database = prepare()
-    beforeEach(() => database.query('DELETE FROM tix_webhooks'))
+    beforeEach(async () => {
+      await database.query('DROP TABLE IF EXISTS tix_webhooks')
+      await database.open().store.migrate()
+    })
 
     test('is answered as the calls would be one by one, with four connections and few round trips', async () => {
-      const target = new URL(database.url)
-      const proxy = await startProxy({ host: target.hostname, port: Number(target.port) })
+      const proxy = await startProxy(database.address?.() as { host: string; port: number })
       onTestFinished(() => proxy.close())
-      target.host = `127.0.0.1:${proxy.port}`
-      const store = database.open(target.href)
+      const { store } = database.open({ port: proxy.port, connections: 10 })
       // It connects, as often as it will.
       for (const kind of ['warm', 'warmer']) {
         await claimAll(
@@ -140,8 +97,8 @@ for (const { name, describe, mostTrips, prepare } of BACKENDS) {
     })
 
     test('passes without the record that a trigger refuses', async () => {
-      await database.refuseOne()
-      const store = database.open()
+      await database.query(trigger)
+      const { store } = database.open({ connections: 10 })
       const settled = await Promise.allSettled(
         KEYS.map(async (key) => store.claim({ key, token: 'a', ...TIMES })),
       )
