@@ -11,7 +11,8 @@ export function failureIn(values: readonly unknown[], rawBody: Uint8Array, read:
   const ifAny = <T>(position: number, name: string, of: (position: number) => T) =>
     values[position] === null ? {} : { [name]: of(position) }
   return {
-    key: text(0),
+    // Of ASCII alone, so it is kept as it is.
+    key: String(values[0]),
     namespace: text(1),
     ...ifAny(2, 'account', text),
     kind: text(3),

@@ -1,9 +1,9 @@
 // A child process on a database file: `sqlite-children.ts` compiles and starts it.
 import { once } from 'node:events'
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import type { ChildReply, ChildTask, KillPoint } from './sqlite-children.js'
 import { inboxOn, insert } from './sqlite-inbox.js'
 import { openDatabase, type TestDatabase } from './sqlite-open.js'
-import type { ChildReply, ChildTask, KillPoint } from './sqlite-tasks.js'
 
 const MINUTE = 60_000
 const task = JSON.parse(process.argv[2] ?? '') as ChildTask

@@ -3,13 +3,12 @@ import { expect, test } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import { receiving } from '../../support/receiving.js'
 import { runs } from '../../support/runs.js'
-import { raceChildren, useChildren } from '../../support/sqlite-children.js'
+import { KILL_POINTS, type KillPoint, raceChildren, useChildren } from '../../support/sqlite-children.js'
 import { claim } from '../../support/sqlite-claims.js'
 import { onEachDriver } from '../../support/sqlite-drivers.js'
 import { inboxOn, insert } from '../../support/sqlite-inbox.js'
 import { valuesOf } from '../../support/sqlite-open.js'
 import { expectUnavailable } from '../../support/sqlite-rejections.js'
-import { KILL_POINTS, type KillPoint } from '../../support/sqlite-tasks.js'
 
 const { start } = useChildren()
 
