@@ -53,7 +53,7 @@ export interface Grant {
   readonly tx: unknown
   /** The error for the sender while the end is being recorded and may still be lost; `undefined` if the sender may get the end at once. */
   unconfirmedError(end: WorkEnd): unknown
-  /** Gives up the handler for this reason and releases its place. The work may still end, and be recorded. */
+  /** Gives up the handler for this reason and releases its slot. The work may still end, and be recorded. */
   abandon(reason: unknown): void
   /** A sentence for the log on what may block the handler, if known. Never throws. */
   hint?(): string
@@ -96,9 +96,9 @@ export interface GuardedDelivery<Request = unknown> {
   abort(reason: unknown): void
   /** Registers work that goes on after the answer: a drain waits for it, and the platform keeps it alive if it can. */
   track(work: Promise<unknown>): void
-  /** Keeps the place among the runs, if their number is limited, until this work has settled: it uses a connection. */
+  /** Keeps the slot of the run, if their number is limited, until this work has settled: it uses a connection. */
   occupy(work: Promise<unknown>): void
-  /** Gives the place back when this work has settled, even if the handler goes on. */
+  /** Gives the slot back when this work has settled, even if the handler goes on. */
   vacate(work: Promise<unknown>): void
 }
 

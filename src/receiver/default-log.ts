@@ -7,7 +7,7 @@ import { redactError } from '../lib/errors/redact-error.js'
 import { userFrames } from '../lib/errors/user-frames.js'
 import { monotonicMs } from '../lib/time/timers.js'
 import type { Delivery } from './delivery.js'
-import type { PlaceLimits } from './operation/places.js'
+import type { SlotLimits } from './operation/run-slots.js'
 import { thrownByUser } from './thrown-by-user.js'
 
 /** The place in an endpoint that a log line is about; unknown parts are left out. */
@@ -100,7 +100,7 @@ export class DefaultLog {
   }
 
   /** Logs that a delivery was refused because too many run: one line a minute. */
-  overloaded(delivery: Delivery, { runs }: PlaceLimits, account?: string): void {
+  overloaded(delivery: Delivery, { runs }: SlotLimits, account?: string): void {
     const now = monotonicMs()
     if (now - this.overload.fromMs < LOG_WINDOW_MS) {
       this.overload.unlogged += 1

@@ -154,11 +154,11 @@ export function createReceiverFor<
       const event = isPromise(checked) ? await clock.inTime(checked, timedOut) : checked
       if (failure !== undefined) await failure.identify()
 
-      if (settings.places !== undefined) {
+      if (settings.slots !== undefined) {
         state.keepAlive()
-        state.place = await settings.places.take(`${settings.namespace}/${id}`, clock, settings)
-        if (state.place === undefined) {
-          state.reportOverload(settings.places.limits)
+        state.slot = await settings.slots.take(`${settings.namespace}/${id}`, clock, settings)
+        if (state.slot === undefined) {
+          state.reportOverload(settings.slots.limits)
           return state.end(overloaded())
         }
       }

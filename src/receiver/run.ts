@@ -22,7 +22,7 @@ import type { DeliveryState } from './state.js'
 
 /** The part of a delivery that its run needs. */
 type RunState<Request> = GuardedDelivery<Request> &
-  Pick<DeliveryState<Request>, 'kind' | 'attempt' | 'failure' | 'place' | 'aborting' | 'keepAlive' | 'track'>
+  Pick<DeliveryState<Request>, 'kind' | 'attempt' | 'failure' | 'slot' | 'aborting' | 'keepAlive' | 'track'>
 
 /** The user's functions, with their arguments. */
 export interface RunCalls {
@@ -54,7 +54,7 @@ export function runOnce<Request>(
   try {
     ended = terms.guard.run(key, state, (grant) => run.start(grant))
   } catch (fault) {
-    state.place?.free()
+    state.slot?.free()
     throw fault
   }
   if (isPromise(ended)) {
@@ -62,7 +62,7 @@ export function runOnce<Request>(
     state.occupy(ended)
     return run.answerTo(ended)
   }
-  state.place?.free()
+  state.slot?.free()
   return outcomeOf(ended)
 }
 

@@ -9,7 +9,7 @@ import type { DefaultLog } from './default-log.js'
 import type { AnyDelivery, Delivery } from './delivery.js'
 import type { DeliveryFailure } from './failure/delivery-failure.js'
 import type { Bounded, Drain } from './operation/drain.js'
-import type { Place, PlaceLimits } from './operation/places.js'
+import type { RunSlot, SlotLimits } from './operation/run-slots.js'
 import type { DeliveryRecord } from './options/options.js'
 import type { Settings } from './options/settings.js'
 import { isFault, isRefusal, type Outcome, statusOf } from './outcome.js'
@@ -42,7 +42,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   /** Of an authentic delivery, if failures are kept. */
   failure: DeliveryFailure | undefined = undefined
   /** Among the runs, if their number is limited. */
-  place: Place | undefined = undefined
+  slot: RunSlot | undefined = undefined
   /** Of the handler's signal. */
   readonly aborting: AbortSource = new AbortSource()
   private whenFinished: (() => void) | undefined
@@ -90,11 +90,11 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   }
 
   occupy(work: Promise<unknown>): void {
-    this.place?.keepUntil(work)
+    this.slot?.keepUntil(work)
   }
 
   vacate(work: Promise<unknown>): void {
-    this.place?.freeAfter(work)
+    this.slot?.freeAfter(work)
   }
 
   report(error: unknown): void {
@@ -123,8 +123,8 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
     if (!this.isReportedByUser()) this.shared.log.unhandled(this.delivery, this.kind)
   }
 
-  /** Reports that no place was free among the runs, if nothing else in the receiver would report it. */
-  reportOverload(limits: PlaceLimits): void {
+  /** Reports that no slot was free among the runs, if nothing else in the receiver would report it. */
+  reportOverload(limits: SlotLimits): void {
     if (!this.isReportedByUser()) this.shared.log.overloaded(this.delivery, limits, this.account)
   }
 

@@ -152,7 +152,7 @@ export class DeliveryFailure implements GuardedFailure {
     }
   }
 
-  /** Keeps it in the background, for a run that is given up: its handler may still work, and has its place. */
+  /** Keeps it in the background, for a run that is given up: its handler may still work, and has its slot. */
   keepLater(end: WorkEnd): void {
     if (!this.isKeptAs(end)) return
     // At once, because the run may succeed before it is.

@@ -3,7 +3,7 @@ import { checkWholeNumber } from '../../lib/check-number.js'
 import { describeType } from '../../lib/describe-type.js'
 import { checkOptionNames, isRecord } from '../../lib/option-names.js'
 import { sharedMap } from '../../lib/shared-map.js'
-import { Places } from '../operation/places.js'
+import { RunSlots } from '../operation/run-slots.js'
 import type { Concurrency } from './options.js'
 
 interface ConcurrencyOptions {
@@ -13,12 +13,12 @@ interface ConcurrencyOptions {
 }
 
 /**
- * The places of runs; `undefined` if their number has no limit.
+ * The slots of runs; `undefined` if their number has no limit.
  *
  * @throws TypeError when the option is invalid
  */
-export function placesOf({ concurrency, account, inbox }: ConcurrencyOptions): Places | undefined {
-  if (concurrency === undefined) return placesOfInbox(inbox)
+export function slotsOf({ concurrency, account, inbox }: ConcurrencyOptions): RunSlots | undefined {
+  if (concurrency === undefined) return slotsOfInbox(inbox)
   const { runs, perAccount = Number.POSITIVE_INFINITY } = limitsIn(concurrency)
   const name = typeof concurrency === 'number' ? 'concurrency' : 'concurrency.runs'
   checkLimit(name, runs)
@@ -28,7 +28,7 @@ export function placesOf({ concurrency, account, inbox }: ConcurrencyOptions): P
   }
   return Math.min(runs, perAccount) === Number.POSITIVE_INFINITY
     ? undefined
-    : new Places({ runs, perAccount })
+    : new RunSlots({ runs, perAccount })
 }
 
 function limitsIn(concurrency: number | Concurrency): Concurrency {
@@ -46,16 +46,16 @@ function checkLimit(name: string, value: number): void {
   if (value !== Number.POSITIVE_INFINITY) checkWholeNumber(name, value)
 }
 
-/** The places of all receivers that share a pool. */
-function placesOfInbox(inbox: object | undefined): Places | undefined {
+/** The slots of all receivers that share a pool. */
+function slotsOfInbox(inbox: object | undefined): RunSlots | undefined {
   const connections = (inbox as { connections?: InboxConnections } | undefined)?.connections
   if (typeof connections !== 'object' || !(connections?.max >= 1)) return undefined
-  const placesByPool = sharedMap<InboxConnections, Places>('places')
-  let places = placesByPool.get(connections)
-  if (places === undefined) {
+  const slotsByPool = sharedMap<InboxConnections, RunSlots>('slots')
+  let slots = slotsByPool.get(connections)
+  if (slots === undefined) {
     // One is left for the rest of the app, such as a readiness probe.
-    places = new Places({ runs: Math.max(1, connections.max - 1), perAccount: Number.POSITIVE_INFINITY })
-    placesByPool.set(connections, places)
+    slots = new RunSlots({ runs: Math.max(1, connections.max - 1), perAccount: Number.POSITIVE_INFINITY })
+    slotsByPool.set(connections, slots)
   }
-  return places
+  return slots
 }

@@ -20,8 +20,8 @@ import type { FailureTerms } from '../failure/delivery-failure.js'
 import type { HandledBefore } from '../handled-before.js'
 import { type AnyHandler, handlerLookup } from '../handlers.js'
 import type { KeyFunction } from '../key.js'
-import type { Places } from '../operation/places.js'
-import { placesOf } from './concurrency.js'
+import type { RunSlots } from '../operation/run-slots.js'
+import { slotsOf } from './concurrency.js'
 import { factoriesOf, guardOf, namespaceOf } from './deduplication.js'
 import { failureTermsOf } from './failures.js'
 import type { WebhookOptions } from './options.js'
@@ -37,7 +37,7 @@ export interface Settings<Request> {
   /** Guards each handler, with the leases of a store or the transactions of an inbox. */
   readonly guard: Guard<Request>
   /** Of the runs at the same time; `undefined` if there is no limit. */
-  readonly places: Places | undefined
+  readonly slots: RunSlots | undefined
   readonly namespace: string
   /** Undefined if no failures are kept. */
   readonly failureTerms: FailureTerms | undefined
@@ -129,7 +129,7 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap, Found ex
     failureTerms,
     needRequest: [...(options.account === undefined ? [] : ['account']), ...factoriesOf(options)],
     guard: guardOf(options, now, { leaseMs: leaseSeconds * 1000, retainMs, maxRunMs }),
-    places: placesOf(options),
+    slots: slotsOf(options),
     key: optionalFunction('key', options.key as KeyFunction<Request> | undefined),
     handledBefore: optionalFunction(
       'handledBefore',

@@ -72,8 +72,8 @@ test('copies of the package share the connections of a pool', async () => {
   const placesIn = async () => {
     vi.resetModules()
     const { sharedConnections } = await import('../../../../src/idempotency/shared-connections.js')
-    const { placesOf } = await import('../../../../src/receiver/options/concurrency.js')
-    return placesOf({ inbox: { connections: sharedConnections(pool, 10) } })
+    const { slotsOf } = await import('../../../../src/receiver/options/concurrency.js')
+    return slotsOf({ inbox: { connections: sharedConnections(pool, 10) } })
   }
   const first = await placesIn()
   expect(first?.limits.runs).toBe(9)

@@ -4,7 +4,7 @@ import type { AlarmClock } from '../../lib/time/alarm-clock.js'
 import { monotonicMs } from '../../lib/time/timers.js'
 
 /** How many runs there may be at the same time. */
-export interface PlaceLimits {
+export interface SlotLimits {
   readonly runs: number
   /** Of one account. */
   readonly perAccount: number
@@ -16,61 +16,65 @@ interface Times {
   readonly maxRunMs: number
 }
 
-/** A delivery that wants a place. */
-interface Guest {
-  /** Deliveries of the same one wait in one queue: it names the account, and the endpoint, because several may share a pool's places. */
+/** A delivery that wants a slot. */
+interface SlotRequest {
+  /** Deliveries of the same one wait in one queue: it names the account, and the endpoint, because several may share a pool's slots. */
   readonly account: string
-  /** By when its run is over, whatever happens: after that its place is free, so that none is lost for good. */
+  /** By when its run is over, whatever happens: after that its slot is free, so that none is lost for good. */
   readonly overAtMs: number
 }
 
 interface Waiter {
-  readonly guest: Guest
+  readonly request: SlotRequest
   /** Until then it waits. */
   readonly byMs: number
-  readonly seat: (place: Place) => void
+  readonly grant: (slot: RunSlot) => void
 }
 
 /**
- * The places of runs. What finds none free waits: within an account first come, first served; among accounts in turn, so that one with many
+ * The slots of runs. A delivery that finds none free waits: within an account first come, first served; among accounts in turn, so that one with many
  * deliveries does not hold up the others.
  */
-export class Places {
-  private readonly taken = new Set<Place>()
+export class RunSlots {
+  private readonly taken = new Set<RunSlot>()
   private readonly waiting = new Map<string, Set<Waiter>>()
 
-  constructor(readonly limits: PlaceLimits) {}
+  constructor(readonly limits: SlotLimits) {}
 
   /**
-   * Takes a place: at once if one is free, so that the result is no promise. It waits for half of the delivery's time at most.
+   * Takes a slot: at once if one is free, so that the result is no promise. It waits for half of the delivery's time at most.
    *
    * @returns `undefined` if none was free in time
    */
-  take(account: string, clock: AlarmClock, { timeoutMs, maxRunMs }: Times): MaybePromise<Place | undefined> {
-    const guest: Guest = { account, overAtMs: clock.deadlineMs + maxRunMs + SETTLING_MS }
+  take(
+    account: string,
+    clock: AlarmClock,
+    { timeoutMs, maxRunMs }: Times,
+  ): MaybePromise<RunSlot | undefined> {
+    const request: SlotRequest = { account, overAtMs: clock.deadlineMs + maxRunMs + SETTLING_MS }
     const byMs = clock.deadlineMs - timeoutMs / 2
     const { nowMs } = clock
     if (!this.isFreeFor(account)) this.freeOverdue(nowMs)
-    if (this.isFreeFor(account)) return this.seat(guest)
-    return nowMs < byMs ? this.wait(guest, clock, byMs) : undefined
+    if (this.isFreeFor(account)) return this.grant(request)
+    return nowMs < byMs ? this.wait(request, clock, byMs) : undefined
   }
 
-  private wait(guest: Guest, clock: AlarmClock, byMs: number): Promise<Place | undefined> {
+  private wait(request: SlotRequest, clock: AlarmClock, byMs: number): Promise<RunSlot | undefined> {
     return new Promise((resolve) => {
       const waiter: Waiter = {
-        guest,
+        request,
         byMs,
-        seat(place) {
+        grant(slot) {
           clock.clear(alarm)
-          resolve(place)
+          resolve(slot)
         },
       }
       const alarm = clock.set(() => {
         this.forget(waiter)
         resolve(undefined)
       }, byMs)
-      const queue = this.waiting.get(guest.account)
-      if (queue === undefined) this.waiting.set(guest.account, new Set([waiter]))
+      const queue = this.waiting.get(request.account)
+      if (queue === undefined) this.waiting.set(request.account, new Set([waiter]))
       else queue.add(waiter)
     })
   }
@@ -80,19 +84,19 @@ export class Places {
     if (this.taken.size >= runs) return false
     if (perAccount >= runs) return true
     let own = 0
-    for (const place of this.taken) if (place.guest.account === account) own += 1
+    for (const slot of this.taken) if (slot.request.account === account) own += 1
     return own < perAccount
   }
 
-  private seat(guest: Guest): Place {
-    const place = new Place(guest, () => {
-      if (this.taken.delete(place)) this.seatNext()
+  private grant(request: SlotRequest): RunSlot {
+    const slot = new RunSlot(request, () => {
+      if (this.taken.delete(slot)) this.grantNext()
     })
-    this.taken.add(place)
-    return place
+    this.taken.add(slot)
+    return slot
   }
 
-  private seatNext(): void {
+  private grantNext(): void {
     const nowMs = monotonicMs()
     for (const [account, queue] of this.waiting) {
       if (!this.isFreeFor(account)) continue
@@ -102,30 +106,30 @@ export class Places {
         if (next.byMs <= nowMs) continue
         // To the end of the turn.
         if (this.waiting.delete(account)) this.waiting.set(account, queue)
-        next.seat(this.seat(next.guest))
+        next.grant(this.grant(next.request))
         return
       }
     }
   }
 
   private forget(waiter: Waiter): void {
-    const { account } = waiter.guest
+    const { account } = waiter.request
     const queue = this.waiting.get(account)
     queue?.delete(waiter)
     if (queue?.size === 0) this.waiting.delete(account)
   }
 
   private freeOverdue(nowMs: number): void {
-    for (const place of this.taken) if (place.guest.overAtMs <= nowMs) place.free()
+    for (const slot of this.taken) if (slot.request.overAtMs <= nowMs) slot.free()
   }
 }
 
-/** The place of a delivery, until all that it is kept for has settled. */
-export class Place {
+/** The slot of a delivery, until all that it is kept for has settled. */
+export class RunSlot {
   private holders = 0
 
   constructor(
-    readonly guest: Guest,
+    readonly request: SlotRequest,
     /** Frees it at once. */
     readonly free: () => void,
   ) {}

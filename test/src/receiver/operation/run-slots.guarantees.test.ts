@@ -18,7 +18,7 @@ afterEach(() => {
 })
 
 const TIMES = { timeoutSeconds: 10, maxRunSeconds: 20 }
-/** When a place is free, though the end of its run never came: both times, and that of recording an end. */
+/** When a slot is free, though the end of its run never came: both times, and that of recording an end. */
 const OVERDUE_SECONDS = 10 + 20 + 46
 /** When the last delivery of a plan arrives. */
 const LAST_SECONDS = 20
@@ -62,7 +62,7 @@ const plans = fc.record({
 
 type Plan = typeof plans extends fc.Arbitrary<infer T> ? T : never
 
-test('a place is given back at each end of a run, and at no other time, whatever happens to store, inbox, handlers and clients', async () => {
+test('a slot is given back at each end of a run, and at no other time, whatever happens to store, inbox, handlers and clients', async () => {
   await fc.assert(fc.asyncProperty(plans, live), { numRuns: scaled(80) })
 })
 
@@ -82,7 +82,7 @@ async function live(plan: Plan): Promise<void> {
   let handled = 0
   let asked = 0
   let connections = 0
-  /** The deliveries that keep their places: by a handler, a handledBefore or a transaction that has not settled. */
+  /** The deliveries that keep their slots: by a handler, a handledBefore or a transaction that has not settled. */
   const holding = new Map<object, number>()
   const delivery = new AsyncLocalStorage<object>()
 
@@ -98,7 +98,7 @@ async function live(plan: Plan): Promise<void> {
     }
   }
 
-  /** A run of an inbox keeps its place for its transaction, and one that is given up no longer. */
+  /** A run of an inbox keeps its slot for its transaction, and one that is given up no longer. */
   async function held<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const leave = hold(delivery.getStore() ?? {})
     signal?.addEventListener('abort', () => {
@@ -196,7 +196,7 @@ async function live(plan: Plan): Promise<void> {
     return outcome
   }
 
-  /** The number of places that are free: of the deliveries that run at once. */
+  /** The number of slots that are free: of the deliveries that run at once. */
   async function freePlaces(): Promise<number> {
     gate = deferred()
     expect(running).toEqual([])

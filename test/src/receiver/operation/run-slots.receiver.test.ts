@@ -14,7 +14,7 @@ afterEach(() => {
 
 const TIMES = { timeoutSeconds: 10, maxRunSeconds: 20 }
 
-/** A receiver with one place; `hold` is the handler of the first run. */
+/** A receiver with one slot; `hold` is the handler of the first run. */
 function onePlace(options: Partial<WebhookOptions> = {}, hold: () => unknown = () => {}) {
   const on = { 'order.created': vi.fn().mockImplementationOnce(hold) }
   return receiving({ concurrency: 1, ...TIMES, on, ...options })
@@ -36,7 +36,7 @@ function inboxFailing(first: OnceScript) {
 
 const none = () => ({})
 
-/** Ways in which the first delivery to a receiver ends, and when its place is free; its later ones end well. */
+/** Ways in which the first delivery to a receiver ends, and when its slot is free; its later ones end well. */
 const RUN_ENDS: readonly [
   name: string,
   outcome: string,
@@ -69,7 +69,7 @@ function blockingStore() {
 }
 
 test.each(RUN_ENDS)(
-  'the place of %s, which is %s, is free after %d s',
+  'the slot of %s, which is %s, is free after %d s',
   async (_, outcome, free, options, hold) => {
     const { send, records } = onePlace(options(), hold)
     const first = send(orderCreated())
@@ -91,7 +91,7 @@ test.each(RUN_ENDS)(
   },
 )
 
-/** A receiver whose one place is taken until `leave`. */
+/** A receiver whose one slot is taken until `leave`. */
 async function fullHouse(options: Partial<WebhookOptions> = {}) {
   const work = deferred()
   const house = onePlace(options, () => work.promise)
@@ -107,7 +107,7 @@ async function fullHouse(options: Partial<WebhookOptions> = {}) {
   }
 }
 
-describe('a delivery that finds no place', () => {
+describe('a delivery that finds no slot', () => {
   test('waits, and has the rest of its time for its run', async () => {
     const { send, leave, records } = await fullHouse()
     const waiting = watch(send(orderCreated()))
@@ -147,7 +147,7 @@ describe('a delivery that finds no place', () => {
     expect(reports).toEqual([])
   })
 
-  test('asks the platform to keep it alive before it waits: a Worker would cancel it, and its place would be lost', async () => {
+  test('asks the platform to keep it alive before it waits: a Worker would cancel it, and its slot would be lost', async () => {
     const { send, leave } = await fullHouse()
     const kept: Promise<unknown>[] = []
     const sent = send(orderCreated(), { waitUntil: (work) => kept.push(work) })
@@ -161,7 +161,7 @@ describe('a delivery that finds no place', () => {
   })
 })
 
-test('data that does not fit does not wait for a place', async () => {
+test('data that does not fit does not wait for a slot', async () => {
   const { send, leave, records } = await fullHouse()
   const sent = watch(send(lifecycleEvent('order.created', { order: 1 })))
   await advance(0)

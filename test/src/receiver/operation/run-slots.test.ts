@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AlarmClock } from '../../../../src/lib/time/alarm-clock.js'
-import { Place, Places } from '../../../../src/receiver/operation/places.js'
+import { RunSlot, RunSlots } from '../../../../src/receiver/operation/run-slots.js'
 import { deferred, watch } from '../../../support/promises.js'
 import { runs } from '../../../support/runs.js'
 import { advance } from '../../../support/virtual-time.js'
@@ -36,7 +36,7 @@ const steps = fc.oneof(
     arbitrary: fc.record({
       step: fc.constant('arrive' as const),
       account: fc.constantFrom<Account[]>('a', 'a', 'a', 'b', 'c', 'd'),
-      /** How much of its time has passed before it asks for a place. */
+      /** How much of its time has passed before it asks for a slot. */
       spentMs: fc.constantFrom(0, 0, 0, 2_000, 4_900, 5_000, 7_000),
       hasWork: fc.boolean(),
     }),
@@ -55,7 +55,7 @@ const steps = fc.oneof(
   },
 )
 
-test('places: the limits hold, nobody waits while a place is free for it, accounts take turns, and all places are free in the end', async () => {
+test('slots: the limits hold, nobody waits while a slot is free for it, accounts take turns, and all slots are free in the end', async () => {
   const limits = fc.record({
     runs: fc.constantFrom(1, 2, 3, 5, Number.POSITIVE_INFINITY),
     perAccount: fc.constantFrom(1, 2, Number.POSITIVE_INFINITY),
@@ -87,20 +87,20 @@ test('places: the limits hold, nobody waits while a place is free for it, accoun
   )
 })
 
-test('who finds no place free gets none if its time has passed, though its alarm is late, or lost with the request of a Worker', async () => {
-  const places = new Places({ runs: 1, perAccount: Number.POSITIVE_INFINITY })
-  const take = () => places.take('a', new AlarmClock(TIMES.timeoutMs), TIMES)
-  const running = take() as Place
-  const gone = watch(take() as Promise<Place>)
+test('who finds no slot free gets none if its time has passed, though its alarm is late, or lost with the request of a Worker', async () => {
+  const slots = new RunSlots({ runs: 1, perAccount: Number.POSITIVE_INFINITY })
+  const take = () => slots.take('a', new AlarmClock(TIMES.timeoutMs), TIMES)
+  const running = take() as RunSlot
+  const gone = watch(take() as Promise<RunSlot>)
   vi.clearAllTimers()
   await advance(5)
-  const waiting = take() as Promise<Place>
+  const waiting = take() as Promise<RunSlot>
   running.free()
   await settled()
   expect(gone.isResolved).toBe(false)
   const next = await waiting
   next.free()
-  expect(take()).toBeInstanceOf(Place)
+  expect(take()).toBeInstanceOf(RunSlot)
 })
 
 /** Until what the last step has caused is done: it takes no time. */
@@ -108,15 +108,15 @@ async function settled(): Promise<void> {
   for (let i = 0; i < 8; i++) await undefined
 }
 
-/** Places and their guests, with what must hold after each step: one step frees one place at most. */
+/** RunSlots and their guests, with what must hold after each step: one step frees one slot at most. */
 class House {
   readonly guests: Guest[] = []
-  private readonly places: Places
+  private readonly slots: RunSlots
   /** For each account that waits, the grants to others that it was passed over for since its last own one. */
   private readonly passedOver = new Map<Account, Account[]>()
 
   constructor(private readonly limits: { readonly runs: number; readonly perAccount: number }) {
-    this.places = new Places(limits)
+    this.slots = new RunSlots(limits)
   }
 
   those(state: Guest['state'], ...accounts: Account[]): Guest[] {
@@ -138,16 +138,16 @@ class House {
     const guest: Guest = { account, byMs, state: 'waits', run, work, isRunOver: false, isWorkOver: !hasWork }
     const isFull = this.isFull(account)
     this.guests.push(guest)
-    const taken = this.places.take(account, clock, TIMES)
-    if (taken instanceof Promise) void taken.then((place) => this.seat(guest, place, clock))
+    const taken = this.slots.take(account, clock, TIMES)
+    if (taken instanceof Promise) void taken.then((slot) => this.seat(guest, slot, clock))
     else this.seat(guest, taken, clock)
     expect(guest.state).toBe(!isFull ? 'runs' : performance.now() < byMs ? 'waits' : 'refused')
   }
 
-  private seat(guest: Guest, place: Place | undefined, clock: AlarmClock): void {
+  private seat(guest: Guest, slot: RunSlot | undefined, clock: AlarmClock): void {
     const { account } = guest
     clock.end()
-    if (place === undefined) {
+    if (slot === undefined) {
       guest.state = 'refused'
       expect(performance.now()).toBeGreaterThanOrEqual(guest.byMs)
       return
@@ -161,8 +161,8 @@ class House {
     }
     this.passedOver.delete(account)
     guest.state = 'runs'
-    place.keepUntil(guest.run.promise)
-    if (guest.work !== undefined) place.keepUntil(guest.work.promise)
+    slot.keepUntil(guest.run.promise)
+    if (guest.work !== undefined) slot.keepUntil(guest.work.promise)
   }
 
   end(what: 'end its run' | 'settle its work', which: number): void {
