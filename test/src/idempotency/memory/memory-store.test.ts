@@ -89,6 +89,12 @@ describe('a store that is full', () => {
   })
 })
 
+test('the completion of an absent record needs room, too', async () => {
+  const set = boundedStore(1, { onFull: 'reject' })
+  await set.claim('running')
+  await expect(set.complete('lost')).rejects.toMatchObject({ code: 'store_full' })
+})
+
 /** Each claim has its own token, as each delivery does; no time passes, so that nothing expires. */
 const traffic = fc.array(
   fc.record({
