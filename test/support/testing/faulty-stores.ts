@@ -171,12 +171,15 @@ const { now: rightNow } = Date
 const aheadMs = (): number => Date.now() - rightNow()
 
 const CLAIMS: Faults<ModelStore> = {
-  'claim-fresh': answering('claim', (answer) => ({
-    ...Object(answer),
-    attempt: Object(answer).attempt - 1,
-  })),
+  'claim-fresh': [
+    answering('claim', (answer) => ({ ...Object(answer), attempt: Object(answer).attempt - 1 })),
+    // As drivers return a bigint.
+    answering('claim', (answer) => ({ ...Object(answer), attempt: String(Object(answer).attempt) })),
+  ],
   'claim-held': [
     answeringHeld((_, { leaseMs }) => leaseMs),
+    // Seconds instead of milliseconds.
+    answeringHeld((_, _call, _now, right) => right / 1000),
     reading('claim', (_, _call, now) => ({ leaseUntil: now })),
   ],
   'claim-held-kept': [
