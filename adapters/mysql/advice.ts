@@ -72,6 +72,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   3024: TOO_SLOW,
   1064: 'The server does not know this SQL: it must be MySQL 8.0, MariaDB 10.6, or newer, and its sql_mode not ORACLE.',
   1153: 'The statement is larger than max_allowed_packet of the server: it must be more than twice as large as maxBodyBytes.',
+  1175: 'sql_safe_updates is on for this connection, and refuses statements for several records: set it to 0 for the user of the app.',
   1665: 'The server cannot write with binlog_format = STATEMENT at this isolation level: set binlog_format to ROW or MIXED.',
   ECONNREFUSED: NO_SERVER,
   ENOTFOUND: NO_SERVER,

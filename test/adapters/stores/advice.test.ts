@@ -108,6 +108,7 @@ const MYSQL: readonly Row[] = [
   [/^The server canceled the statement/, numbered(1317), numbered(1969), numbered(3024)],
   [/^The server does not know this SQL: it must be MySQL 8\.0, MariaDB 10\.6/, numbered(1064, '42000')],
   [/^The statement is larger than max_allowed_packet/, numbered(1153, '08S01')],
+  [/^sql_safe_updates is on/, numbered(1175)],
   [/binlog_format to ROW or MIXED/, numbered(1665)],
   [/^The database failed with error 1067, which the cause/, numbered(1067)],
   [MY_NO_SERVER, refused, fault({ errno: -3008, code: 'ENOTFOUND' })],
