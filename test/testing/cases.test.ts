@@ -393,3 +393,21 @@ function circular(): object {
   one.self = one
   return one
 }
+
+test('the names of headers may be in capitals, as some clients give them', async () => {
+  const right = adapterHarness()
+  const harness: AdapterHarness = {
+    async mount(options) {
+      const app = await right.mount(options)
+      return {
+        close: app.close,
+        async send(delivery) {
+          const answer = await app.send(delivery)
+          const headers = Object.entries(answer.headers).map(([name, value]) => [name.toUpperCase(), value])
+          return { ...answer, headers: Object.fromEntries(headers) }
+        },
+      }
+    },
+  }
+  await adapterCases[0]?.run(harness)
+})

@@ -142,6 +142,10 @@ describe('a receiver passes all scenarios that have its options:', () => {
     ['a secret of bytes', { secret: Uint8Array.of(0, 255, 10, 32, 200) }],
     ['a secret that is another with one character more', { secret: ['whsec_a', 'whsec_a1'] }],
     ['a secret longer than a block of the hash', { secret: 'k'.repeat(200) }],
+    [
+      'as many secrets as a header has signatures',
+      { secret: Array.from({ length: 16 }, (_, i) => `whsec_${i}`) },
+    ],
     ['a tolerance of half a second', { toleranceSeconds: 0.5 }],
     ['a tolerance in milliseconds of t', { toleranceSeconds: 0.25, signature: { timestampUnit: 'ms' } }],
   ])('%s', async (_, options) => {
@@ -263,6 +267,15 @@ test('whatever has an id or a date has one of its own, in each list and in each 
 const ordered = () => JSON.stringify(sampleEvent('order.created'))
 
 describe('a scenario of one event', () => {
+  test('sends the first that its source returns: there may be no other', async () => {
+    const source = [ordered()]
+    const { deliveries } = await makeScenario('valid', {
+      body: () => source.pop() as string,
+      secret: SECRET,
+    })
+    expect(deliveries).toHaveLength(1)
+  })
+
   test('that is genuine runs once where its body is always the same, if it runs at all', async () => {
     const body = ordered()
     const runs: string[] = []
