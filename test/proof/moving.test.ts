@@ -194,7 +194,7 @@ onPostgres('the moves of docs/moving.md', () => {
       })) {
         vi.stubEnv(name, value)
       }
-      // What the recipes report.
+      // The reports of the recipes.
       vi.spyOn(console, 'error').mockImplementation(() => {})
       pool = new Pool({ max: 6 }).on('error', () => {})
       redis = new Redis(redisUrl()).on('error', () => {})

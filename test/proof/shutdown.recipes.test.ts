@@ -201,7 +201,7 @@ onPostgres('every recipe with a shutdown', () => {
           : name === 'examples/accounts.ts'
             ? '401 unauthenticated' // Its table is empty.
             : '200 handled',
-        // What arrives before the balancer has moved the traffic is not refused, and goes elsewhere next.
+        // A delivery that arrives before the balancer has moved the traffic is handled, and its connection closed.
         ...(hasGrace(RECIPES[name] ?? '') && !name.endsWith(DOWN) && { inGrace: '200 handled, close' }),
         code: 0,
         signal: null,

@@ -16,7 +16,7 @@ interface LibraryTransaction<Client = OpenClient> {
   readonly tx: unknown
 }
 
-/** What both databases do alike, through a proxy that cuts their connections. */
+/** The common part of both databases, through a proxy that cuts their connections. */
 function overProxy<Client extends OpenClient | OpenMysqlClient>(
   open: (connections: number, port: number) => Client,
   proxy: TcpProxy,
@@ -111,7 +111,7 @@ export async function deadlock(
   }
 }
 
-/** What a case writes, until the one call at the end that commits it. */
+/** The writes of a case, until the one call at the end that commits them. */
 interface Collected {
   readonly ids: string[]
   fail(): void

@@ -38,7 +38,7 @@ export interface Library<Tx = never, Names = never> {
   readonly unseen?: readonly string[]
   /** Begins a transaction within the transaction by hand, and leaves it open. */
   leaveOpen?(tx: Tx, names: Names): Promise<unknown>
-  /** What is in no transaction of the inbox, and runs statements as `ctx.tx` does. */
+  /** An object outside of the transaction of the inbox that runs statements as `ctx.tx` does. */
   outside?(names: Names): unknown
 }
 

@@ -22,7 +22,7 @@ export async function startMysql({
   await findMysql()
   const folder = await makeFolder()
   const data = `${folder}/data`
-  // What it writes for a statement would outlive a crash.
+  // The writes of its statements would outlive a crash.
   const options = { cwd: folder, env: { ...ENV, TMPDIR: folder } }
   // It runs as root only if it is told to.
   const asUser = process.getuid?.() === 0 ? ['--user=root'] : []

@@ -30,10 +30,10 @@ import {
 } from './proof-clients.js'
 import { mysqlPlace, type Place, postgresPlace, redisPlace } from './proof-places.js'
 import { makeFolder, removeFolder } from './server-process.js'
+import { SHIFT_REDIS, shiftMysql, shiftPostgres } from './shift-deadlines.js'
 import { DRIVERS } from './sqlite-drivers.js'
 import { openDatabase, type TestDatabase } from './sqlite-open.js'
 import { delayed, memoryBackend, type StoreBackend } from './store-backend.js'
-import { SHIFT_REDIS, shiftMysql, shiftPostgres } from './stores/shift.js'
 import { startProxy, type TcpProxy } from './tcp-proxy.js'
 
 /** One of our stores, with what the tests need to run on it. */
@@ -99,7 +99,7 @@ interface ProofServer {
   readonly clients: readonly string[]
 }
 
-/** What is tested over a client library: its name, how to connect, and how to close a connection. */
+/** A client library under test: its name, how to connect, and how to close a connection. */
 interface Kind<Client> {
   readonly name: string
   connect(): Client | Promise<Client>

@@ -234,7 +234,7 @@ export const POSTGRES_INBOXES = {
   'postgres.js': openPostgresInbox(POSTGRES_JS),
 } satisfies Record<string, OpenInbox>
 
-/** What this file uses of a pool of either library. */
+/** The part of a pool of either library that this file uses. */
 type AnyMysqlPool = MysqlPool & { execute(sql: string, values: string[]): Promise<unknown> }
 
 /** A server that accepts and does not answer would hold a place in the pool of mysql2 for 10 s by default, and in that of mariadb for one. */

@@ -1,6 +1,6 @@
 import { postgresStore } from 'tix-webhooks/postgres'
 import type { StoreHarness } from 'tix-webhooks/testing'
-import { shiftPostgres } from '../../../test/support/stores/shift.js'
+import { shiftPostgres } from '../../../test/support/shift-deadlines.js'
 
 type Pool = Parameters<typeof postgresStore>[0]
 

@@ -1,6 +1,6 @@
 import { redisStore } from 'tix-webhooks/redis'
 import type { StoreHarness } from 'tix-webhooks/testing'
-import { SHIFT_REDIS } from '../../../test/support/stores/shift.js'
+import { SHIFT_REDIS } from '../../../test/support/shift-deadlines.js'
 
 /** The cases of a store under a prefix of its own, with two stores over one client, made when it is first used. */
 export function redisHarness<Client extends Parameters<typeof redisStore>[0]>(

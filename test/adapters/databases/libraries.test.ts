@@ -30,7 +30,7 @@ interface Database {
   column(sql: string): Promise<unknown[]>
 }
 
-/** What a handler can use of its library, and the number of its run. */
+/** The objects of its library that a handler can use, and the number of its run. */
 interface Uses {
   readonly inbox: PostgresInbox<never>
   readonly names: never

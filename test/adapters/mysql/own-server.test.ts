@@ -18,7 +18,7 @@ const unavailable = (message: RegExp) => ({
 /** The three of a pool. */
 const allOf = (pool: AnyPool) => [mysqlStore(pool), mysqlInbox(pool), mysqlFailures(pool)]
 
-/** What is set for the whole server, or at its start. */
+/** Settings of the whole server, or of its start. */
 onOwnMysql('a server of its own', () => {
   let server: MysqlServer
   const at = { url: '' }

@@ -90,7 +90,7 @@ const formats = {
   extra_float_digits: '-3',
 }
 
-/** What an inbox and failures take. */
+/** A pool or a driver for an inbox and failures. */
 const CLIENTS: [string, (database: TestDatabase) => Pool | PostgresDriver<unknown>][] = [
   ...POOLS,
   ['has another encoding', (database) => openPg(database, { settings: { client_encoding: 'SJIS' } })],

@@ -4,7 +4,7 @@ import { atOnce } from '../../support/at-once.js'
 import { onPostgres } from '../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg, openPostgresJs, STORE_CLIENTS } from '../../support/postgres-clients.js'
 import { testDatabase } from '../../support/postgres-database.js'
-import { expectUnavailable } from '../../support/sqlite-rejections.js'
+import { expectUnavailable } from '../../support/rejections.js'
 
 const TABLES = ['tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_inbox_newest', 'tix_webhooks_failures']
 

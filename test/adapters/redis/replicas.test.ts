@@ -17,7 +17,7 @@ import {
   openStore,
 } from '../../support/redis-clients.js'
 import { type RedisServer, startRedis } from '../../support/redis-server.js'
-import { expectUnavailable } from '../../support/sqlite-rejections.js'
+import { expectUnavailable } from '../../support/rejections.js'
 import { startProxy, type TcpProxy } from '../../support/tcp-proxy.js'
 import { watched } from '../../support/watched.js'
 

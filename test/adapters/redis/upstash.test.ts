@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { onOwnRedis } from '../../support/on-servers.js'
 import { claimOf, connectIoredis, HOUR_MS } from '../../support/redis-clients.js'
 import { type RedisServer, startRedis } from '../../support/redis-server.js'
-import { SHIFT_REDIS } from '../../support/stores/shift.js'
+import { SHIFT_REDIS } from '../../support/shift-deadlines.js'
 import { startUpstash, type UpstashServer } from '../../support/upstash.js'
 
 const SETTINGS: Partial<RedisConfigNodejs>[] = [

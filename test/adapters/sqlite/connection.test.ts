@@ -1,9 +1,9 @@
 import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { expect, test, vi } from 'vitest'
+import { expectUnavailable } from '../../support/rejections.js'
 import { claim, handle } from '../../support/sqlite-claims.js'
 import { listening, onEachDriver } from '../../support/sqlite-drivers.js'
 import { openDatabase, rowOf, type TestDatabase, valuesOf } from '../../support/sqlite-open.js'
-import { expectUnavailable } from '../../support/sqlite-rejections.js'
 
 /** How the connection is set, once it has read what the file says. */
 function settings(db: TestDatabase) {

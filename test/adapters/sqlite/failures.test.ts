@@ -2,10 +2,10 @@ import { type FailureQuery, type JoinedInbox, memoryFailures } from 'tix-webhook
 import { type SqliteTransaction, sqliteFailures, sqliteInbox } from 'tix-webhooks/sqlite'
 import { expect, test, vi } from 'vitest'
 import { failedDelivery } from '../../support/failed-delivery.js'
+import { expectUnavailable } from '../../support/rejections.js'
 import { DAY } from '../../support/sqlite-claims.js'
 import { listening, onEachDriver } from '../../support/sqlite-drivers.js'
 import { rowOf, type TestDatabase, valuesOf } from '../../support/sqlite-open.js'
-import { expectUnavailable } from '../../support/sqlite-rejections.js'
 
 onEachDriver('failures in SQLite', ({ open }) => {
   /** Its statements are those that come after `migrate`. */

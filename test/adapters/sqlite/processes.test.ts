@@ -2,13 +2,13 @@ import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { expect, test } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import { receiving } from '../../support/receiving.js'
+import { expectUnavailable } from '../../support/rejections.js'
 import { runs } from '../../support/runs.js'
 import { KILL_POINTS, type KillPoint, raceChildren, useChildren } from '../../support/sqlite-children.js'
 import { claim } from '../../support/sqlite-claims.js'
 import { onEachDriver } from '../../support/sqlite-drivers.js'
 import { inboxOn, insert } from '../../support/sqlite-inbox.js'
 import { valuesOf } from '../../support/sqlite-open.js'
-import { expectUnavailable } from '../../support/sqlite-rejections.js'
 
 const { start } = useChildren()
 
@@ -111,11 +111,11 @@ onEachDriver('a process that is killed', ({ open, path, driver }) => {
         { keepsFailures: true },
       )
       // One event that has failed before, and one that has not.
-      const [again, anew] = [orderCreated({ id: 'ord_again' }), orderCreated({ id: 'ord_new' })]
-      expect(await app.send(again)).toBe('500 failed')
+      const [redelivered, fresh] = [orderCreated({ id: 'ord_again' }), orderCreated({ id: 'ord_new' })]
+      expect(await app.send(redelivered)).toBe('500 failed')
       const before = (await app.failures.list())[0]
 
-      const children = [again, anew].map((payload) =>
+      const children = [redelivered, fresh].map((payload) =>
         start({ task: 'deliver', driver, file: path(), payload, killAt, failures: end }),
       )
       expect(await Promise.all(children.map(({ ended }) => ended))).toEqual(['SIGKILL', 'SIGKILL'])
@@ -133,7 +133,7 @@ onEachDriver('a process that is killed', ({ open, path, driver }) => {
 
       isFixed = true
       for (const answer of [isHandled ? '200 duplicate' : '200 handled', '200 duplicate']) {
-        for (const order of [again, anew]) expect(await app.send(order)).toBe(answer)
+        for (const order of [redelivered, fresh]) expect(await app.send(order)).toBe(answer)
         expect(app.effects()).toEqual(['ord_again', 'ord_new'])
       }
       expect(await app.failures.list()).toEqual([])

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { failedDelivery } from '../../support/failed-delivery.js'
-import { expectUnavailable } from '../../support/sqlite-rejections.js'
+import { expectUnavailable } from '../../support/rejections.js'
 import { BACKENDS, claimOf, onceOf, TABLES, WRITING } from './backends.js'
 
 const PARTS = Object.keys(TABLES) as (keyof typeof TABLES)[]

@@ -6,7 +6,7 @@ import { notRefusedKeys, notRefusedOnces, notRefusedRequests } from '../../suppo
 
 const CLAIM: ClaimRequest = { key: 'k', token: 't.1', leaseMs: 60_000, retainMs: 604_800_000 }
 
-/** What a backend was asked: nothing, if the request was refused. */
+/** The calls that a backend got: none if the request was refused. */
 const asked: unknown[][] = []
 const answering =
   (name: string, answer: unknown) =>

@@ -1,7 +1,7 @@
-/** What is wrong with a part: some of its methods, made from the right ones. */
+/** The fault of a part: some of its methods, made from the right ones. */
 export type Patch<Part> = (right: Part) => Partial<Part>
 
-/** What is wrong with parts that have one fault each, by the ids of the cases that must detect it. */
+/** Faults by the ids of the cases that must detect them. */
 export type Faults<Part> = Readonly<Record<string, Patch<Part> | readonly Patch<Part>[]>>
 
 /** The rows of such a table. */

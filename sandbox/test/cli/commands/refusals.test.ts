@@ -23,7 +23,7 @@ const SIGNED = '--secret whsec_refused'
 const TRIGGER = `trigger order.created --to URL ${SIGNED}`
 const CHECK = `check URL ${SIGNED}`
 
-/** What concerns a single value is in arguments.test.ts; here is what a command adds. */
+/** The rules that a command adds; those for a single value are in arguments.test.ts. */
 const OF_OPTIONS: [argv: string, message: RegExp][] = [
   [`${CHECK} --only stael`, /^--only .*Did you mean stale\?/],
   [`${CHECK} --tolerance 0`, /tolerance/],
@@ -83,7 +83,7 @@ test.each(OF_OPTIONS)('%s: refused before anything is sent', async (argv, messag
   const port = words[0] === 'sandbox' ? ['--port', '0'] : []
   const { code, stdout, stderr } = await run([...words, ...port], {
     cwd: folderWithFiles(),
-    // What is not refused may run until it is stopped.
+    // A command that is not refused may run until it is stopped.
     signal: AbortSignal.timeout(15_000),
   })
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

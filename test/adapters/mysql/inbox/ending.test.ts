@@ -9,7 +9,7 @@ import { type AnyPool, POOLS } from '../pools.js'
 const ONCE = { key: 'k', retainMs: 3_600_000 }
 const HANDLED = { status: 'handled' }
 
-/** What the tests use of `ctx.tx`, whatever the client. */
+/** The part of `ctx.tx` that the tests use, whatever the client. */
 interface Tx {
   query(sql: string | { sql: string }): Promise<unknown>
   execute(sql: string): Promise<unknown>

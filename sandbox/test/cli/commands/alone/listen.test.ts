@@ -145,7 +145,7 @@ describe('listen --forward-to', () => {
     const [port, otherPort] = [await freePort(), await freePort()]
     const one = await listener(`--port ${port} --forward-to http://127.0.0.1:${otherPort}/`)
     const other = await listener(`--port ${otherPort} --forward-to http://127.0.0.1:${port}/`)
-    const answer = await fetch(one.url, { method: 'POST', body: 'x', headers: { via: '1.1 somebody' } })
+    const answer = await fetch(one.url, { method: 'POST', body: 'x', headers: { via: '1.1 proxy' } })
     expect(answer.status).toBe(508)
     expect(await answer.json()).toMatchObject({ error: { code: 'loop' } })
     expect(one.session.records().filter(isEvent('received'))).toHaveLength(2)
