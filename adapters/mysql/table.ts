@@ -126,11 +126,13 @@ export function tableOf({
         ORDER BY ${expired.by} LIMIT ${whole(limit)} FOR UPDATE SKIP LOCKED`)
       if (rows.length === 0) return 0
       const keys = rows.map(([hex]) => `SELECT x'${String(hex).slice(1)}' AS expired_key`)
+      const name = nameNow()
       for (let from = 0; from < keys.length; from += MOST_DELETED) {
         // Found one by one in the primary key. With IN, the server may read the whole table, and wait for a record whose handler runs.
+        // Without an alias for it, which would need a database of the connection.
         await ask(`
-          DELETE stored FROM (${keys.slice(from, from + MOST_DELETED).join(' UNION ALL ')}) AS expired
-          STRAIGHT_JOIN ${nameNow()} AS stored FORCE INDEX (PRIMARY) ON stored.${quote(key)} = expired_key`)
+          DELETE ${name} FROM (${keys.slice(from, from + MOST_DELETED).join(' UNION ALL ')}) AS expired
+          STRAIGHT_JOIN ${name} FORCE INDEX (PRIMARY) ON ${name}.${quote(key)} = expired_key`)
       }
       return rows.length
     },

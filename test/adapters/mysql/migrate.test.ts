@@ -125,4 +125,13 @@ onMysql('migrate', () => {
       /^The database of the connection, or of the table option, does not exist/,
     )
   })
+
+  test('needs no database of the connection for a table with that of its name, nor does its purge', async () => {
+    const table = `${new URL(database.url).pathname.slice(1)}.expired`
+    const inbox = mysqlInbox(MYSQL2.open({ url: new URL('/', database.url).href }), { table })
+    await inbox.migrate()
+    for (const key of ['a', 'b']) await inbox.once({ ...ONCE, key, maxRunMs: 60_000 }, async () => {})
+    await database.query(`UPDATE ${table} SET expires_at = '2020-01-01'`)
+    expect(await inbox.purge()).toBe(2)
+  })
 })
