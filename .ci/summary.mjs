@@ -2,6 +2,12 @@
 import { readFileSync } from 'node:fs'
 
 const results = JSON.parse(readFileSync(new URL('../test-results.json', import.meta.url), 'utf8'))
-const { numPassedTests: passed, numFailedTests: failed, numPendingTests: skipped } = results
+const { numPassedTests: passed, numFailedTests, numPendingTests: skipped } = results
+// A file can fail without a test that did: it could not be loaded, or has a suite without tests.
+const failedFiles = results.testResults.filter(
+  ({ status, assertionResults }) =>
+    status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
+)
+const failed = numFailedTests + failedFiles.length
 console.info(`${passed} passed, ${failed} failed, ${skipped} skipped`)
 if (passed === 0 || failed > 0) process.exitCode = 1

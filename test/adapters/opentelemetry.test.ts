@@ -132,9 +132,17 @@ describe('the span of a run', () => {
     }
   })
 
+  const revoked = (): object => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    return proxy
+  }
+
   test.each<[string, string, () => unknown, string | undefined]>([
     ['an error', 'failed', () => new RangeError('full'), 'RangeError'],
     ['a string', 'failed', () => 'a string', '_OTHER'],
+    ['an object without a prototype', 'failed', () => Object.create(null), '_OTHER'],
+    ['an object that throws', 'failed', revoked, '_OTHER'],
     ['a RetryLater', 'retry_later', () => new RetryLater({ afterSeconds: 5 }), undefined],
     ['a Discard', 'discarded', () => new Discard('not ours'), undefined],
   ])(
@@ -372,7 +380,19 @@ describe('the span is inside that of the HTTP request', () => {
   })
 })
 
-describe('without a provider', () => {})
+describe('without a provider', () => {
+  test('nothing changes, and one that is registered later is used', async () => {
+    const seen = telemetry()
+    const outcomes: string[] = []
+    const { send } = observed({ onDelivery: ({ outcome }) => void outcomes.push(outcome) }, () => ({}))
+    expect(await send()).toEqual({ outcome: 'handled' })
+    seen.register()
+    await send()
+    expect(outcomes).toEqual(['handled', 'handled'])
+    expect(seen.spans()).toHaveLength(1)
+    expect((await seen.series('tix_webhooks.deliveries')).map(({ count }) => count)).toEqual([1])
+  })
+})
 
 test('a provider that is registered through another copy of the API is used', async () => {
   vi.resetModules()
@@ -435,6 +455,7 @@ describe('telemetry that fails', () => {
       },
     ],
     ['calls twice', (run) => [run(), run()]],
+    ['drops the promise of the handler', (run) => void run()],
   ])('a context manager that %s: the handler runs once, and is awaited', async (_, callWithin) => {
     const manager: ContextManager = {
       active: () => ROOT_CONTEXT,
@@ -470,6 +491,7 @@ describe('the options', () => {
   const frozen = Object.freeze({ secret: SECRET, on: Object.freeze(on), onDelivery: () => {} })
 
   test.each<[string, WebhookOptions]>([
+    ['may inherit from frozen defaults', Object.create(frozen, { on: { value: on, enumerable: true } })],
     ['may be an instance of a class whose getter reads a private field', new Config()],
     [
       'may have keys without a handler',
@@ -491,6 +513,7 @@ describe('the options', () => {
 
   test.each<[string, object, RegExp]>([
     ['is an instance of a class', { on: new Hooks() }, /instance of a class/],
+    ['has a typo', { on: { 'order.creatd': () => {} } }, /order\.creatd/],
     [
       'inherits handlers',
       { on: Object.assign(Object.create({ ...on, __proto__: null }), { 'event.*': () => {} }) },
