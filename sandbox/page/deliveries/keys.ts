@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { reasonOf } from '../data/reason.js'
 import { go, type Route } from '../data/route.js'
 import { resend } from '../delivery/resend.js'
@@ -12,7 +12,8 @@ export function useKeys(
   route: Route,
   chosen: string | undefined,
 ): void {
-  useEffect(() => {
+  // As soon as the list is drawn: an effect after the paint can miss a key.
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const at = event.target instanceof Element ? event.target : document.body
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
