@@ -171,15 +171,10 @@ describe('the handlers', () => {
   })
 })
 
-test('the test passes all its assertions, the scenarios included', async () => {
-  const failed: unknown[] = []
-  vi.spyOn(console, 'assert').mockImplementation(
-    (holds: unknown, what: unknown) => void (holds || failed.push(what)),
-  )
+test('the test passes its assertion', async () => {
+  const asserted = vi.spyOn(console, 'assert').mockImplementation(() => {})
   await load('console.assert')
-  expect(console.assert).toHaveBeenCalledWith(true)
-  expect(vi.mocked(console.assert).mock.calls.length).toBeGreaterThan(10)
-  expect(failed).toEqual([])
+  expect(asserted.mock.calls).toEqual([[true]])
 })
 
 onPostgres('in production', () => {
