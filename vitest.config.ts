@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { TEST_LIMIT_MS, WAIT_LIMIT_MS } from './test/support/patience.js'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
@@ -48,7 +49,9 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, 'test/.*/**'],
     // Many tests wait for servers and processes: three workers keep the two cores of a CI machine busy. The default is one.
     maxWorkers: 3,
-    testTimeout: 20_000,
+    testTimeout: TEST_LIMIT_MS,
+    hookTimeout: TEST_LIMIT_MS,
+    expect: { poll: { timeout: WAIT_LIMIT_MS, interval: 20 } },
     // The projects share what was compiled, and so does the next run.
     experimental: { fsModuleCache: true },
     tags: [
@@ -106,8 +109,6 @@ export default defineConfig({
           include: [IN_BROWSER],
           // One process, and so one browser, for all files.
           isolate: false,
-          // The default of a second is too short for a page on a busy machine.
-          expect: { poll: { timeout: 15_000 } },
           globalSetup: here('test/support/browser.ts'),
         },
       },

@@ -164,7 +164,7 @@ describe.each(EXPRESS_VERSIONS)('Express $version', ({ express }) => {
     assertAnswer(await deliver(app.port, await sign(PRETTY)), 200, 'handled')
     expect(Buffer.from(app.runs[0]?.rawBody ?? []).toString()).toBe(PRETTY)
     // An error that nobody listens for would end the process.
-    await vi.waitFor(() => expect(emitted).toBe(true))
+    await expect.poll(() => emitted).toBe(true)
     const forged = await sign(PRETTY, { secret: 'another' })
     assertAnswer(await deliver(app.port, forged), 401, 'unauthenticated')
     const empty = { 'x-service-signature': (await sign('')).header }

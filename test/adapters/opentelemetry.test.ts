@@ -24,6 +24,7 @@ import { instrument, type TelemetryOptions } from 'tix-webhooks/opentelemetry'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { deferred } from '../../src/lib/deferred.js'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { eventually } from '../support/eventually.js'
 import { listenTo } from '../support/fastify.js'
 import { listen } from '../support/http.js'
 import { deliver } from '../support/raw-bytes-harness.js'
@@ -39,7 +40,6 @@ afterEach(() => {
 })
 
 /** A busy machine stalls for seconds. */
-const PATIENT = { timeout: 10_000 }
 
 const on = { 'order.created': () => {} }
 const never = { 'order.created': () => new Promise(() => {}) }
@@ -175,7 +175,7 @@ describe('the span of a run', () => {
     expect((await send()).outcome).toBe('timed_out')
     expect(spans()).toEqual([])
     resolve()
-    await vi.waitFor(() => expect(spans()).toHaveLength(1), PATIENT)
+    await expect.poll(spans).toHaveLength(1)
     expect(attributesOf(spans()[0])).toMatchObject({ 'tix_webhooks.outcome': 'handled' })
     expect((await series('tix_webhooks.deliveries')).map(({ attributes }) => attributes)).toEqual([
       {
@@ -199,7 +199,7 @@ describe('the span of a run', () => {
   ])('ends when a handler %s', async (_, options, outcome, message) => {
     const { send, spans, series } = observed(options)
     await send()
-    await vi.waitFor(() => expect(spans()).toHaveLength(1), PATIENT)
+    await expect.poll(spans).toHaveLength(1)
     const [span] = spans()
     const errorType = message && 'given_up'
     expect(attributesOf(span)).toMatchObject({ 'tix_webhooks.outcome': outcome })
@@ -373,10 +373,10 @@ describe('the span is inside that of the HTTP request', () => {
     onTestFinished(registerInstrumentations({ instrumentations }))
     require('node:http')
     expect((await deliver(await start(seen), await sign(orderCreated()))).status).toBe(200)
-    await vi.waitFor(() => {
+    await eventually(() => {
       const run = seen.spans().find(({ name }) => name === 'process order.created') as ReadableSpan
       expect(above(run, seen.spans()).map(({ kind }) => kind)).toContain(SpanKind.SERVER)
-    }, PATIENT)
+    })
   })
 })
 

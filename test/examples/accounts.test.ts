@@ -49,7 +49,7 @@ onPostgres('examples/accounts.ts', () => {
     forget()
     expect(await oldSecretUsed()).toEqual([false])
     await sandbox.trigger('order.created')
-    await vi.waitFor(async () => expect(await oldSecretUsed()).toEqual([true]))
+    await expect.poll(oldSecretUsed).toEqual([true])
     expect(await dropOldSecret('acme')).toBe(false)
 
     // The service signs with both, then with the new one alone; and 72 hours pass.

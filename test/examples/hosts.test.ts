@@ -203,7 +203,7 @@ const HOSTS: readonly [
   ]),
 ]
 
-test.each(HOSTS)('examples/%s handles an order once', { timeout: 30_000 }, async (name, start, refused) => {
+test.each(HOSTS)('examples/%s handles an order once', async (name, start, refused) => {
   const send = await start()
   const id = `ord_${name.replaceAll(/\W/g, '').slice(0, 40)}`
   const delivery = await sign(orderCreated({ id }))

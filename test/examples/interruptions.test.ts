@@ -74,32 +74,28 @@ onPostgres('whatever call it is interrupted at, an example has its effect once:'
     vi.stubEnv('DATABASE_URL', schemaUrl(database))
   })
 
-  test.each(INTERRUPTED)(
-    '$file',
-    async ({ file, table, kind, path }) => {
-      // It makes its tables at its first start.
-      const { close } = await start(file, { Pool }, path)
-      await close()
-      const all = await interruptions({
-        async prepare() {
-          const tables = await database.column('SELECT tablename FROM pg_tables WHERE schemaname = $1', [
-            database.schema,
-          ])
-          await database.query(`TRUNCATE ${tables.join(', ')}`)
-          if (file === 'accounts') {
-            await database.query('INSERT INTO shops VALUES ($1, $2, $3)', ['acme', [SECRET], 'EUR'])
-          }
-          return { Pool }
-        },
-        start: (world) => start(file, world, path),
-        delivery: await signedDelivery(kind, { secret: SECRET }),
-      })
-      expect(all.length).toBeGreaterThan(20)
-      for (const { name, run, story } of all) {
-        await run()
-        expect(await database.query(`TABLE ${table}`), `${name}\n${story()}`).toHaveLength(1)
-      }
-    },
-    60_000,
-  )
+  test.each(INTERRUPTED)('$file', async ({ file, table, kind, path }) => {
+    // It makes its tables at its first start.
+    const { close } = await start(file, { Pool }, path)
+    await close()
+    const all = await interruptions({
+      async prepare() {
+        const tables = await database.column('SELECT tablename FROM pg_tables WHERE schemaname = $1', [
+          database.schema,
+        ])
+        await database.query(`TRUNCATE ${tables.join(', ')}`)
+        if (file === 'accounts') {
+          await database.query('INSERT INTO shops VALUES ($1, $2, $3)', ['acme', [SECRET], 'EUR'])
+        }
+        return { Pool }
+      },
+      start: (world) => start(file, world, path),
+      delivery: await signedDelivery(kind, { secret: SECRET }),
+    })
+    expect(all.length).toBeGreaterThan(20)
+    for (const { name, run, story } of all) {
+      await run()
+      expect(await database.query(`TABLE ${table}`), `${name}\n${story()}`).toHaveLength(1)
+    }
+  })
 })

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, SECRET } from '../support/deliveries.js'
+import { eventually } from '../support/eventually.js'
 import { DUPLICATE, exampleEnvironment, FAILED, HANDLED, post } from '../support/examples.js'
 import { freePort } from '../support/free-port.js'
 import { portOf } from '../support/http.js'
@@ -12,7 +13,6 @@ import { ROOT } from '../support/root.js'
 import { startProxy } from '../support/tcp-proxy.js'
 
 // A loaded machine is many times slower than an idle one.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const printed = exampleEnvironment()
 
@@ -42,8 +42,7 @@ onOwnPostgres('examples/graphile-worker.ts', () => {
 
   const count = async (table: string): Promise<number> =>
     (await example.pool.query(`SELECT count(*)::integer AS count FROM ${table}`)).rows[0].count
-  const everyJobIsDone = () =>
-    vi.waitFor(async () => expect(await count('graphile_worker.jobs')).toBe(0), { timeout: 30_000 })
+  const everyJobIsDone = () => expect.poll(() => count('graphile_worker.jobs')).toBe(0)
 
   test('leaves no job of an order that failed, and makes one of it when it is handled', async () => {
     const order = orderCreated({ id: 'ord_1' })
@@ -94,7 +93,7 @@ onOwnRedis('examples/bullmq.ts', () => {
 
     expect(await post(port, order)).toEqual(HANDLED)
     expect(await post(port, order)).toEqual(DUPLICATE)
-    await vi.waitFor(() => expect(jobsOf('ord_1')).toHaveLength(1), { timeout: 30_000 })
+    await expect.poll(() => jobsOf('ord_1')).toHaveLength(1)
     expect(await jobIds()).toEqual([jobId('ord_1')])
   })
 
@@ -138,6 +137,6 @@ async function startExample(redisUrl: string) {
     return (await exited)[0]
   }
   onTestFinished(() => void end('SIGKILL'))
-  await vi.waitFor(() => fetch(`http://127.0.0.1:${port}`), { timeout: 30_000, interval: 100 })
+  await eventually(() => fetch(`http://127.0.0.1:${port}`))
   return { port, end }
 }

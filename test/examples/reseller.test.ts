@@ -6,9 +6,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'pg'
 import type { EventKind } from 'tix-webhooks'
 import { deliverWithRetries, type SignedDelivery, signedDelivery } from 'tix-webhooks/testing'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundle, KEEPS_CONNECTIONS } from '../support/bundle.js'
 import { snippetsFolder } from '../support/compile.js'
+import { eventually } from '../support/eventually.js'
 import { freePort } from '../support/free-port.js'
 import { type Listening, listen } from '../support/http.js'
 import { onPostgres, postgresUrl } from '../support/on-servers.js'
@@ -100,7 +101,7 @@ function instanceOf(url: string, launch: () => ChildProcess): Instance {
     const isReady = async () => {
       if (started.exitCode === null && !(await fetch(`${url}/ready`)).ok) throw new Error('It is not ready')
     }
-    await vi.waitFor(isReady, { timeout: 30_000, interval: 20 })
+    await eventually(isReady)
     isUp = started.exitCode === null
   }
 
@@ -136,9 +137,6 @@ function outputOf(child: ChildProcess): () => string {
   }
   return () => text
 }
-
-// A loaded machine is many times slower than an idle one.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const SECRETS = { acme: 'whsec_test_acme', globex: 'whsec_test_globex' }
 
@@ -244,7 +242,7 @@ onPostgres('examples/reseller/', () => {
       async (again) => {
         await pause(waitSeconds * SECOND_MS)
         waitSeconds = 5
-        await vi.waitUntil(() => both.some(({ isUp }) => isUp), { timeout: 60_000, interval: 10 })
+        await expect.poll(() => both.some(({ isUp }) => isUp)).toBe(true)
         const up = both.filter(({ isUp }) => isUp)
         const answer = await post(up[upTo(up.length)] as Instance, account, again)
         await answer.text()
@@ -312,9 +310,7 @@ onPostgres('examples/reseller/', () => {
     }
     const end = await during(acts.length, () => first.end('SIGTERM'))
     await hurryJobs()
-    await vi.waitFor(async () => expect(await rows('SELECT * FROM graphile_worker.jobs')).toEqual([]), {
-      timeout: 30_000,
-    })
+    await expect.poll(() => rows('SELECT * FROM graphile_worker.jobs')).toEqual([])
     const orders = Array.from({ length: BATCH * (acts.length + 1) }, (_, i) => i)
       .map((i) => `ord_${Math.floor(i / BATCH)}_${i % BATCH}`)
       .flatMap((id) => [

@@ -103,7 +103,7 @@ const ONCE = 'mails the tickets of an order, once'
 const FREE = 'mails nothing for a free order'
 const RETRIED = 'mails an order that fails twice at the third attempt, a minute later'
 
-describe.concurrent('the example of the testing kit for', { timeout: 60_000 }, () => {
+describe.concurrent('the example of the testing kit for', () => {
   test.each<[Runner, string[], string[]]>([
     ['vitest', passing(...NAMES), passing(...GENUINE)],
     ['jest', ['passes every scenario'], ['passes every scenario']],

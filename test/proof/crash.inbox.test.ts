@@ -1,14 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Mark, Program } from '../support/apps/protocol.js'
 import { PROVED_INBOXES } from '../support/our-stores.js'
 import type { FailingPlace } from '../support/proof-places.js'
 import { type App, newOrders, type Order, useApps } from '../support/running-apps.js'
 import { runs } from '../support/runs.js'
 import { commitMarks, seeded, violations, whileInFlight } from '../support/storm.js'
-
-// A loaded machine is many times slower than an idle one.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 })
 
 const FAILED = { status: 500, outcome: 'failed' }
 const DUPLICATE = { status: 200, outcome: 'duplicate' }

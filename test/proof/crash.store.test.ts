@@ -1,10 +1,7 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Mark } from '../support/apps/protocol.js'
 import { PROVED } from '../support/our-stores.js'
 import { type End, newOrder, useApps } from '../support/running-apps.js'
-
-// A loaded machine is many times slower than an idle one.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
 
 /** The points at which a delivery is killed, and the attempts that have had their effect in the end. */
 const STOPS: readonly (readonly [mark: Mark, effects: readonly string[]])[] = [

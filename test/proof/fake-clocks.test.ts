@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { bin } from '../support/packed.js'
+import { WAIT_LIMIT_MS } from '../support/patience.js'
 import { ROOT } from '../support/root.js'
 
 const FOLDER = join(ROOT, 'test/support/fake-clocks')
-const LIMIT_MS = 100_000
 
 /** A real runner, which runs all parts in `support/fake-clocks/parts.cjs` under its own fake clock. */
 interface Runner {
@@ -99,7 +99,7 @@ async function outcomesOf({ command, clock = {}, omitted = [] }: Omit<Runner, 'n
   const child = spawn(process.execPath, ['--max-old-space-size=1024', ...command], {
     cwd: FOLDER,
     env,
-    timeout: LIMIT_MS,
+    timeout: WAIT_LIMIT_MS,
     killSignal: 'SIGKILL',
   })
   try {
@@ -112,16 +112,14 @@ async function outcomesOf({ command, clock = {}, omitted = [] }: Omit<Runner, 'n
   }
 }
 
-describe('the kit and the sandbox under the fake clock of', { timeout: LIMIT_MS + 20_000 }, () => {
+describe('the kit and the sandbox under the fake clock of', () => {
   test.each(RUNNERS)('$name', async ({ omitted = [], ends = {}, ...runner }) => {
     const done = PARTS.filter((name) => !omitted.includes(name)).map((name) => [name, 'ok'])
     expect(await outcomesOf({ ...runner, omitted })).toEqual({ ...Object.fromEntries(done), ...ends })
   })
 })
 
-test('in jsdom the sandbox says at once that it needs Node, and how to have it', {
-  timeout: 60_000,
-}, async () => {
+test('in jsdom the sandbox says at once that it needs Node, and how to have it', async () => {
   expect(await outcomesOf({ command: vitest('jsdom.test.mjs') })).toEqual({
     createSandbox: expect.stringMatching(
       /^Error: The sandbox needs Node, .* Begin the test file with .*@vitest-environment node\.$/,

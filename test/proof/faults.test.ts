@@ -1,14 +1,11 @@
 import type { Outcome } from 'tix-webhooks'
-import { afterAll, beforeAll, expect, describe as plainly, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, describe as plainly, test } from 'vitest'
 import { type FaultFixture, type Protection, withFixture } from '../support/fault-fixture.js'
 import { PROVED } from '../support/our-stores.js'
 import type { OpenInbox, OpenStore, Pooled, SqlPlace, StoreAccess } from '../support/proof-clients.js'
 import type { Place } from '../support/proof-places.js'
 import { SOON } from '../support/retry-after.js'
 import { newOrder, newOrders, type Order } from '../support/running-apps.js'
-
-// A loaded machine is many times slower than an idle one.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
 
 type FaultCase = readonly [name: string, play: (fixture: FaultFixture) => Promise<void>]
 

@@ -108,9 +108,6 @@ function newVersion({ to, changes = {} }: Move): string {
   }, code)
 }
 
-// A loaded machine is many times slower than an idle one.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
 /** The sender's pause between two attempts, and how often it retries before a test gives up. */
 const BACK_OFF_MS = 10
 const TRIES = 2_000

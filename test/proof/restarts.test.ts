@@ -1,5 +1,5 @@
 import type { Outcome } from 'tix-webhooks'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type FaultFixture, withFixture } from '../support/fault-fixture.js'
 import { startMysql } from '../support/mysql-server.js'
 import { onOwnMysql, onOwnPostgres, onOwnRedis } from '../support/on-servers.js'
@@ -16,9 +16,6 @@ import {
 import { mysqlPlace, type Place, postgresPlace, redisPlace } from '../support/proof-places.js'
 import { startRedis } from '../support/redis-server.js'
 import { newOrders } from '../support/running-apps.js'
-
-// A loaded machine is many times slower than an idle one.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
 
 /** Handlers wait for the restarts. */
 const PATIENT = { timeoutSeconds: 60, leaseSeconds: 1 }

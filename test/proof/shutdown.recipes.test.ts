@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { ddl } from 'tix-webhooks/postgres'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { DRAIN_GRACE_MS, STORE_CALL_MS } from '../../src/durations.js'
 import { bundle, KEEPS_CONNECTIONS, PRINTS_PORT } from '../support/bundle.js'
 import { snippetsFolder, snippetsOf } from '../support/compile.js'
@@ -13,16 +13,11 @@ import { dial, listen, requestHead } from '../support/http.js'
 import { testMysqlDatabase } from '../support/mysql-database.js'
 import { onMysql, onPostgres, postgresUrl, postgresVariables } from '../support/on-servers.js'
 import { readPage } from '../support/pages.js'
+import { WAIT_LIMIT_MS } from '../support/patience.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { deliver, jsonHeaders } from '../support/raw-bytes-harness.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 import { ROOT } from '../support/root.js'
-
-// Many processes start at once, and a loaded machine is slow.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
-/** A process that does not end by itself is killed then, so that the test can name it. */
-const LIMIT_MS = 30_000
 
 const SIGNAL = "process.once('SIGTERM'"
 
@@ -226,7 +221,8 @@ function postgresSettings(options: string): Record<string, string> {
 /** Delivers an order, signals the process, and waits for its end; before that it stops a Redis, if one is given. */
 async function play(child: ChildProcess, recipe: string, toStop?: RedisServer) {
   const exited = once(child, 'close')
-  const timer = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS)
+  // So that the test can name what does not end by itself.
+  const timer = setTimeout(() => child.kill('SIGKILL'), WAIT_LIMIT_MS)
   let stdout = ''
   let stderr = ''
   child.stderr?.on('data', (chunk) => {
@@ -276,7 +272,7 @@ async function play(child: ChildProcess, recipe: string, toStop?: RedisServer) {
 /** Delivers another order, on a connection that the client would keep, once the process says that it is not ready. */
 async function deliverInGrace(port: number): Promise<string> {
   const readiness = async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status
-  await vi.waitFor(async () => expect(await readiness()).toBe(503), { interval: 10, timeout: 10_000 })
+  await expect.poll(readiness, { interval: 10 }).toBe(503)
   const { header, body } = await sign(orderCreated())
   const client = await dial(port)
   await client.write(requestHead({ ...jsonHeaders(header), 'content-length': body.length }))

@@ -2,7 +2,7 @@ import { createConnection } from 'mysql2/promise'
 import type { Inbox } from 'tix-webhooks'
 import { ddl as mysqlDdl } from 'tix-webhooks/mysql'
 import { ddl } from 'tix-webhooks/postgres'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { orderCreated } from '../support/deliveries.js'
 import { MYSQL_INBOX_CLIENTS } from '../support/mysql-clients.js'
 import { testMysqlDatabase } from '../support/mysql-database.js'
@@ -13,9 +13,6 @@ import { endpoint } from '../support/postgres-endpoint.js'
 import { runs } from '../support/runs.js'
 
 const EVENTS = runs(30)
-
-// Events that are lost for good are waited for until this timeout.
-vi.setConfig({ testTimeout: 60_000 + 500 * EVENTS })
 
 const LANES = 8
 const KILLS = ['KILL CONNECTION', 'KILL QUERY'] as const

@@ -100,7 +100,7 @@ describe('the public types, as api/ has them', () => {
   beforeAll(() => {
     build()
     reports = apiReports()
-  }, 120_000)
+  })
 
   test('are those of each entry, and no other', () => {
     expect(readdirSync(`${ROOT}api`).sort(), HOW).toEqual([...FILES].sort())
@@ -210,7 +210,7 @@ describe('a public function or class', () => {
   let documented: readonly Documented[]
   beforeAll(() => {
     documented = docblocksOf(Object.values(ENTRIES))
-  }, 60_000)
+  })
 
   test('is not one that our own rooms share', () => {
     const shared = Object.keys(internal)
@@ -267,4 +267,4 @@ test('every example of a docblock and every snippet of a page compiles as it sta
   const all = [...library, ...kit, ...pages]
   expect(new Set(all.map(([name]) => name)).size).toBe(all.length)
   expect(problemsOf(Object.fromEntries(all))).toEqual([])
-}, 300_000)
+})

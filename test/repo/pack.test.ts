@@ -46,7 +46,7 @@ beforeAll(() => {
       return [basename(folder).replace(`-${version}`, ''), folder]
     }),
   )
-}, 120_000)
+})
 
 afterAll(() => {
   const folders = [repository, ...Object.values(unpacked).map(dirname)]

@@ -68,9 +68,6 @@ const OLD = {
   '@opentelemetry/api': 'opentelemetry-api13',
 }
 
-/** A limit for compiling or starting a whole app on a busy machine. */
-const SLOW = 120_000
-
 let receiver: Packed
 let sandbox: Packed
 let temporary: string
@@ -85,7 +82,7 @@ beforeAll(() => {
     bare: install([receiver], 'bare'),
     both: install([receiver, sandbox], 'both', { express: 'express' }),
   }
-}, SLOW)
+})
 
 const children: ChildProcess[] = []
 
@@ -135,9 +132,7 @@ describe('the tarball', () => {
     expect(telling).toEqual([])
   })
 
-  test('is faultless to publint and to arethetypeswrong, and so is that of the second package', {
-    timeout: SLOW,
-  }, async () => {
+  test('is faultless to publint and to arethetypeswrong, and so is that of the second package', async () => {
     for (const { tarball } of [receiver, sandbox]) {
       expect(await node([bin('publint'), 'run', tarball, '--strict'], temporary)).toContain('All good!')
       await node([bin('attw'), tarball, '--profile', 'node16', '--format', 'json'], temporary)
@@ -195,7 +190,6 @@ describe('every subpath', () => {
 
   test.each(copies)(
     'receives in $script with the $versions frameworks, and its errors are one family with those of all copies',
-    { timeout: SLOW },
     async ({ script, versions }) => {
       const { loaded = [], ...report } = JSON.parse(await node([script], project[versions]))
       expect(report).toEqual({
@@ -287,13 +281,9 @@ describe('an app in TypeScript', () => {
     ['typescript7', 'old', ['--module', 'node16', '--skipLibCheck', 'app.ts', 'app.cts']],
     // The settings of an older Express app: no exports, so the types are found by typesVersions.
     ['typescript50', 'old', ['--module', 'commonjs', '--esModuleInterop', '--skipLibCheck', 'classic.ts']],
-  ] as const)(
-    'compiles with %s and the %s frameworks: %j',
-    { timeout: SLOW },
-    async (compiler, versions, args) => {
-      await node([`${ROOT}node_modules/${compiler}/bin/tsc`, ...flags, ...args], project[versions])
-    },
-  )
+  ] as const)('compiles with %s and the %s frameworks: %j', async (compiler, versions, args) => {
+    await node([`${ROOT}node_modules/${compiler}/bin/tsc`, ...flags, ...args], project[versions])
+  })
 })
 
 describe('the second package', () => {
@@ -470,7 +460,7 @@ describe('the command', () => {
     throw new Error(`the app ended with ${app.exitCode}`)
   }
 
-  test('the five minutes of the README work as they stand', { timeout: SLOW }, async () => {
+  test('the five minutes of the README work as they stand', async () => {
     const [, section = ''] = /^## Five minutes\n([\s\S]*?)^## /m.exec(readPage('README.md')) ?? []
     const lines = [...section.matchAll(/npx tix-webhooks ([^`\n]+)/g)].map(([, line = '']) => line)
     const port = await freePort()

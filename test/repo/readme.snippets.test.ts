@@ -83,7 +83,7 @@ async function deliverTo(port: number, kind = 'order.created', data?: JsonObject
 
 /** The port of the first server. */
 async function port(): Promise<number> {
-  await vi.waitFor(() => expect(servers).not.toEqual([]))
+  await expect.poll(() => servers).not.toEqual([])
   return portOf(servers[0] as Server)
 }
 

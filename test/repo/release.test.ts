@@ -156,7 +156,7 @@ describe('the check of a release', () => {
     expect(problemsOf({ ...sound, ...change })).toEqual(problems)
   })
 
-  test('asks git, and passes on what is to be published', { timeout: 30_000 }, () => {
+  test('asks git, and passes on what is to be published', () => {
     const remote = join(temporary(), 'remote')
     const settings = ['user.name=Test', 'user.email=test@example.com', 'commit.gpgsign=false']
     const git = (cwd: string, ...args: string[]): unknown =>

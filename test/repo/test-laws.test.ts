@@ -64,3 +64,31 @@ test('only tests that are about the signer sign without the testing kit', () => 
     )
   expect(files.filter((file) => isSigning(file) && !SIGNERS.includes(file))).toEqual([])
 })
+
+/** The names at the root of a call, such as `test` of `test.each(rows)(…)`. */
+function rootOf(node: ts.Node): string {
+  if (ts.isPropertyAccessExpression(node) && node.getText() === 'expect.poll') return 'expect.poll'
+  if (ts.isCallExpression(node) || ts.isPropertyAccessExpression(node)) return rootOf(node.expression)
+  return ts.isIdentifier(node) ? node.text : ''
+}
+
+const LIMITED = /^(test|describe|on[A-Z]\w+|(before|after)(All|Each)|expect\.poll)$/
+
+/** The limits of time that a file sets for its tests, hooks and polls. */
+function limitsIn(file: string): string[] {
+  return [...nodesOf(file)].filter(ts.isCallExpression).flatMap((call) => {
+    const ofVitest = /^vi\.(waitFor|waitUntil|setConfig)$/.exec(call.expression.getText())?.[0]
+    if (ofVitest !== undefined) return [ofVitest]
+    const limits = call.arguments.filter((argument, index) =>
+      ts.isObjectLiteralExpression(argument)
+        ? argument.properties.some(({ name }) => name?.getText() === 'timeout')
+        : index > 0 && ts.isNumericLiteral(argument),
+    )
+    return LIMITED.test(rootOf(call.expression)) ? limits.map((limit) => limit.getText()) : []
+  })
+}
+
+test('the limits of time are those of support/patience.ts: a test fails for its property, on a busy machine too', () => {
+  const found = files.flatMap((file) => limitsIn(file).map((limit) => `${file}: ${limit}`))
+  expect(found).toEqual(['test/support/eventually.ts: vi.waitFor'])
+})

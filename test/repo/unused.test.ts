@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { ROOT } from '../support/root.js'
 
-test('every file, export and dependency is used', { timeout: 120_000 }, () => {
+test('every file, export and dependency is used', () => {
   const { status, stdout } = spawnSync(
     process.execPath,
     ['node_modules/knip/bin/knip.js', '--no-progress', '--cache'],

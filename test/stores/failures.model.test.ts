@@ -15,9 +15,7 @@ for (const { name, describe, runs: usual, use } of WORLDS) {
     })
     afterAll(() => world.close())
 
-    test('keeps and handles what the model does, whatever fails, dies or is replayed', {
-      timeout: 120_000,
-    }, async () => {
+    test('keeps and handles what the model does, whatever fails, dies or is replayed', async () => {
       const property = fc.asyncProperty(HISTORIES, (history) => play(history, world))
       await fc.assert(property, { numRuns: runs(usual), endOnFailure: false })
     })

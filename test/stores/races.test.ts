@@ -27,7 +27,7 @@ for (const { describe, stores, share = 1, expires = false } of OUR_STORES) {
       test.each([
         ['', false],
         [' with late calls and lost replies', true],
-      ])('random histories%s are linearizable', { timeout: 60_000 }, async (_, isLossy) => {
+      ])('random histories%s are linearizable', async (_, isLossy) => {
         const seed = Math.floor(Math.random() * 2 ** 31)
         const options = { count: runs(100 * share), isLossy, seed }
         for (const { calls, failures } of await randomHistories(clients, backend, options)) {
@@ -38,7 +38,6 @@ for (const { describe, stores, share = 1, expires = false } of OUR_STORES) {
 
       test.skipIf(expires)(
         'claims of expired keys that race purges are granted, and stay granted',
-        { timeout: 60_000 },
         async () => {
           const purging = clients as PurgingStore[]
           for (let round = 0; round < runs(4 * share); round++) {

@@ -1,4 +1,4 @@
-const SCALE = Number(process.env.TIX_TEST_SCALE ?? 1)
+export const SCALE = Number(process.env.TIX_TEST_SCALE ?? 1)
 if (!(SCALE > 0))
   throw new Error(`TIX_TEST_SCALE must be a number above 0, not ${process.env.TIX_TEST_SCALE}`)
 

@@ -4,9 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './free-port.js'
-
-/** The time limit for starting a server: a busy machine stalls for seconds. */
-const READY_WITHIN_MS = 20_000
+import { WAIT_LIMIT_MS } from './patience.js'
 
 /** A running process. */
 export interface ServerProcess {
@@ -49,9 +47,9 @@ export async function startProcess(command: ServerCommand): Promise<ServerProces
       reject(new Error(`${file} ${how}${output === '' ? '' : `:\n${output}`}`))
     }
     const timer = setTimeout(() => {
-      fail(`was not ready within ${READY_WITHIN_MS} ms`)
+      fail(`was not ready within ${WAIT_LIMIT_MS} ms`)
       kill()
-    }, READY_WITHIN_MS)
+    }, WAIT_LIMIT_MS)
     const read = (chunk: Buffer): void => {
       output += chunk
       if (!ready.test(output)) return

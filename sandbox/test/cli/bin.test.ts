@@ -40,7 +40,7 @@ function start(argv: string, { cwd = emptyFolder(), env = {}, stdio = 'pipe' as 
   })
   /** Resolves when it has said the text. */
   const until = (text: string): Promise<void> =>
-    expect.poll(() => said.stdout, { timeout: 15_000, message: said.stderr }).toContain(text)
+    expect.poll(() => said.stdout, { message: said.stderr }).toContain(text)
   return { child, said, until, ended }
 }
 

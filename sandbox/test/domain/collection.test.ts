@@ -125,7 +125,6 @@ const filters = fc.record(
 
 test('[S10] [S50] [S70] [S71] [S75] [S76] [S77] [N57] [N59] [N60] [N61] pages have all events that match, newest first, in both directions from any cursor', {
   tags: ['slow'],
-  timeout: 60_000,
 }, async () => {
   await fc.assert(
     fc.asyncProperty(

@@ -143,7 +143,7 @@ inBrowser('each view', () => {
     await page.getByRole('heading', { name: 'Nothing has been sent yet' }).waitFor()
     await look('empty')
     expect(found).toEqual([])
-  }, 60_000)
+  })
 
   test('the clock and the trigger are folded away where they would fill the window', async () => {
     const stage = await pageStage()

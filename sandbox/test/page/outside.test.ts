@@ -59,7 +59,7 @@ inBrowser('the connection of the page', () => {
       .poll(() => new Date(stage.sandbox.clock.now()).toISOString())
       .toBe('2026-11-23T04:30:00.000Z')
     expect(errors.flat()).toEqual([])
-  }, 60_000)
+  })
 })
 
 inBrowser('the embedded checkout', () => {

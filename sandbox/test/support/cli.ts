@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { WAIT_LIMIT_MS } from '../../../test/support/patience.js'
 import { Failure } from '../../cli/failure.js'
 import type { Io } from '../../cli/io.js'
 import { main } from '../../cli/main.js'
@@ -25,6 +26,7 @@ export interface Surroundings {
   isTTY?: boolean
   columns?: number
   cwd?: string
+  /** Default: one that stops what runs until it is stopped. */
   signal?: AbortSignal
   /** Called with all text so far, of both outputs. */
   onOutput?: (all: { stdout: string; stderr: string }) => void
@@ -54,7 +56,7 @@ export async function run(argv: Argv, surroundings: Surroundings = {}): Promise<
     // Services that run on the test machine must not be found, unless the test says where.
     env: { TIX_SANDBOX_URL: 'none', ...surroundings.env },
     cwd: () => surroundings.cwd ?? '/nowhere',
-    signal: surroundings.signal ?? new AbortController().signal,
+    signal: surroundings.signal ?? AbortSignal.timeout(WAIT_LIMIT_MS),
   }
   const code = await main(wordsOf(argv), io)
   return { code, ...said, records: () => recordsIn(said.stdout) }

@@ -5,6 +5,7 @@ import { createSandbox, type SandboxOptions } from 'tix-webhooks-sandbox'
 import { beforeAll, describe, expect, inject, onTestFinished } from 'vitest'
 import { launchChromium } from '../../../test/support/chromium.js'
 import { listen } from '../../../test/support/http.js'
+import { WAIT_LIMIT_MS } from '../../../test/support/patience.js'
 
 /** `describe` for tests in a browser: skipped where there is none. */
 export const inBrowser = describe.skipIf(!inject('chromium'))
@@ -94,7 +95,7 @@ export function useBrowser() {
   beforeAll(async () => {
     shared ??= launchTab()
     await shared
-  }, 60_000)
+  })
   return {
     /** Opens a part of the sandbox's page, such as `#/events`. */
     async open(
@@ -124,7 +125,7 @@ export function useBrowser() {
 async function launchTab(): Promise<Page> {
   const browser = await launchChromium()
   const context = await browser.newContext({ viewport: VIEWPORT })
-  context.setDefaultTimeout(10_000)
+  context.setDefaultTimeout(WAIT_LIMIT_MS)
   return context.newPage()
 }
 

@@ -1,6 +1,7 @@
 import { createConnection, createPool } from 'mysql2/promise'
 import { mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { eventually } from '../../support/eventually.js'
 import { failedDelivery } from '../../support/failed-delivery.js'
 import { type MysqlServer, startMysql } from '../../support/mysql-server.js'
 import { onOwnMysql } from '../../support/on-servers.js'
@@ -55,7 +56,7 @@ onOwnMysql('a server of its own', () => {
       "CREATE USER app IDENTIFIED BY 'hunter2'",
       'GRANT SELECT, INSERT, UPDATE, DELETE ON app.* TO app',
     )
-  }, 60_000)
+  })
   afterAll(() => server.stop())
   beforeEach(async () => {
     const tables = ['effects', 'tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_failures']
@@ -165,7 +166,7 @@ onOwnMysql('a server of its own', () => {
     await server.restart('SIGKILL')
     for (const { name, pool } of pools) {
       // The connections of the pool are gone, which it may learn only by their use.
-      for (const one of allOf(pool)) await vi.waitFor(() => one.check(), { timeout: 5_000 })
+      for (const one of allOf(pool)) await eventually(() => one.check())
       const claimed = await mysqlStore(pool).claim({ ...CLAIM, key: name })
       expect(claimed).toEqual({ status: 'claimed', attempt: 1 })
       expect(await mysqlInbox(pool).once({ ...ONCE, key: name }, async () => {})).toEqual({

@@ -3,8 +3,9 @@ import { promisify } from 'node:util'
 import { Cluster, Redis } from 'ioredis'
 import { createCluster } from 'redis'
 import { redisStore } from 'tix-webhooks/redis'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { unavailable } from '../../../adapters/redis/advice.js'
+import { eventually } from '../../support/eventually.js'
 import { freePort } from '../../support/free-port.js'
 import { onOwnRedis } from '../../support/on-servers.js'
 import { claimOf, HOUR_MS, type RedisClient } from '../../support/redis-clients.js'
@@ -29,9 +30,9 @@ onOwnRedis('a Redis store on a cluster of three', () => {
     await promisify(execFile)('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-yes'])
     for (const { admin } of nodes) {
       const isFormed = async () => expect(await admin.cluster('INFO')).toMatch(/^cluster_state:ok/)
-      await vi.waitFor(isFormed, { timeout: 30_000 })
+      await eventually(isFormed)
     }
-  }, 60_000)
+  })
   afterAll(async () => {
     for (const { admin } of nodes) admin.disconnect()
     await Promise.all(nodes.map(({ server }) => server.stop()))

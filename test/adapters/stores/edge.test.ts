@@ -4,7 +4,7 @@ import type { Miniflare } from 'miniflare'
 import type { ClaimResult, RemoteStore } from 'tix-webhooks'
 import { type D1Database, d1Store } from 'tix-webhooks/d1'
 import { type DurableObjectNamespace, durableObjectStore } from 'tix-webhooks/durable-object'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
 import { HANDLED_FACTS } from '../../support/handled-facts.js'
 import { notRefusedInputs, notRefusedRequests } from '../../support/invalid-inputs.js'
@@ -38,7 +38,7 @@ describe('inside workerd', () => {
       { d1Persist: `${folder}/d1`, durableObjectsPersist: `${folder}/objects` },
     )
     await ask('/migrate')
-  }, 30_000)
+  })
   afterAll(async () => {
     await runtime?.dispose()
     if (folder !== '') rmSync(folder, { recursive: true, force: true })
@@ -54,9 +54,7 @@ describe('inside workerd', () => {
   }
 
   describe.each(['d1', 'durable-object'])('the store of %s', (name) => {
-    test('passes the cases of every store, of which one plays random histories', {
-      timeout: 60_000,
-    }, async () => {
+    test('passes the cases of every store, of which one plays random histories', async () => {
       expect(await ask(`/cases?store=${name}`)).toEqual([])
     })
 
@@ -92,7 +90,7 @@ describe('inside workerd', () => {
       const runs = await ask<{ id: string }[]>(`/runs?store=${name}`)
       expect(runs).toHaveLength(100)
       expect(new Set(runs.map(({ id }) => id)).size).toBe(100)
-    }, 60_000)
+    })
   })
 
   /** Runs statements as one batch of D1, and resolves to their rows or to the text of the error. */
@@ -170,7 +168,7 @@ describe('inside workerd', () => {
     await objects(`/shift?ms=${YEAR_MS}`)
     await objects('/ring')
     const empty = { count: 0, alarm: null }
-    await vi.waitFor(async () => expect(await objects('/count')).toEqual([empty, empty]))
+    await expect.poll(() => objects('/count')).toEqual([empty, empty])
     // The next claim sets one again.
     await ask('/claims?store=durable-object&key=after-the-purge')
     const states = await objects('/count')

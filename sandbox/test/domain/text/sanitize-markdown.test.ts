@@ -91,7 +91,6 @@ function faultsIn(markdown: string): string[] {
 
 test('[N43] sanitized Markdown has no node of HTML and no target that runs, and sanitizing it again does not change it', {
   tags: ['slow'],
-  timeout: 60_000,
 }, () => {
   fc.assert(
     fc.property(hostile, (markdown) => {
@@ -114,7 +113,6 @@ const markup = fc.oneof(
 
 test('[N43] the words between tags stay in their order, without hidden elements', {
   tags: ['slow'],
-  timeout: 60_000,
 }, () => {
   fc.assert(
     fc.property(fc.array(markup, { maxLength: 30 }), (marks) => {

@@ -53,9 +53,9 @@ async function zombie(): Promise<object> {
   onTestFinished(() => void shell.kill('SIGKILL'))
   const pid = Number(String((await once(shell.stdout, 'data'))[0]))
   const started = startOf(pid)
-  await vi.waitFor(() => expect(stateOf(shell.pid ?? 0)).toBe('T'))
+  await expect.poll(() => stateOf(shell.pid ?? 0)).toBe('T')
   process.kill(pid, 'SIGKILL')
-  await vi.waitFor(() => expect(stateOf(pid)).toBe('Z'))
+  await expect.poll(() => stateOf(pid)).toBe('Z')
   return { pid, started }
 }
 

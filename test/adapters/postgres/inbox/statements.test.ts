@@ -1,6 +1,6 @@
 import { memoryFailures } from 'tix-webhooks'
 import { ddl } from 'tix-webhooks/postgres'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { orderCreated } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
 import { INBOX_CLIENTS, type OpenClient } from '../../../support/postgres-clients.js'
@@ -38,9 +38,7 @@ onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $na
     })
     /** After the answer, because the guard itself has failed. */
     const expectKept = (): Promise<void> =>
-      vi.waitFor(async () => {
-        expect(await failures.list()).toMatchObject([{ code: 'rolled_back', attempts: 1 }])
-      })
+      expect.poll(() => failures.list()).toMatchObject([{ code: 'rolled_back', attempts: 1 }])
     return { send, reports, expectKept }
   }
 

@@ -619,7 +619,7 @@ describe('a replay', () => {
     const rejected = expect(receiver.replay(KEY)).rejects.toMatchObject({ code: 'store_unavailable' })
     await advance(10)
     await rejected
-  }, 3000)
+  })
 
   test('a drain ends a replay of many', async () => {
     const { handler, receiver, send } = failing()

@@ -20,7 +20,7 @@ async function runsAtOnce(expected: number, ...receivers: object[]): Promise<num
     const { send } = receiving({ on: { 'order.created': handler }, ...options })
     return Array.from({ length: 9 }, () => send(orderCreated()))
   })
-  await vi.waitFor(() => expect(running).toBeGreaterThanOrEqual(expected), { timeout: 10_000, interval: 1 })
+  await expect.poll(() => running, { interval: 1 }).toBeGreaterThanOrEqual(expected)
   await turns(9)
   gate.resolve()
   for (const { outcome } of await Promise.all(sent)) expect(outcome).toBe('handled')

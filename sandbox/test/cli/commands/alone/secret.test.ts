@@ -161,7 +161,7 @@ describe('.env of the folder', () => {
   ])('is refused: %s', async (_, text, message) => {
     const cwd = folderWith({ '.env': text })
     for (const argv of ['secret', 'sign --body x', 'sandbox --port 0 --to http://127.0.0.1:9']) {
-      const { code, stdout, stderr } = await run(argv, { cwd, signal: AbortSignal.timeout(2000) })
+      const { code, stdout, stderr } = await run(argv, { cwd })
       expect([code, stdout]).toEqual([2, ''])
       expect(stderr).toMatch(message)
     }
