@@ -24,6 +24,8 @@ const FORBIDDEN: readonly number[] = [1044, 1142, 1143, 1227]
 const NOTHING_WRITTEN = 'Nothing was written, and the next delivery tries again.'
 const UNREACHABLE =
   'The database could not be reached, or closed the connection: are it and the network up? A restart, a failover, KILL, or a handler that sends nothing for longer than idleTimeoutSeconds or wait_timeout look like this.'
+const OPTIONS =
+  'The client refused to open or to use a connection, because of an option of the pool or of what the server demands: its own error, the cause of this one, says why.'
 const OWN_CODE =
   'The inbox could not be used: as, the driver, or the library behind it threw before it sent anything to the database: see the cause of this error.'
 const OTHER_TABLE = ({ name, migrate }: TableNames): string =>
@@ -80,6 +82,10 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   [NO_CONNECTION]: SLOW_CONNECTION,
   ER_GET_CONNECTION_TIMEOUT: SLOW_CONNECTION,
   45027: CLOSED,
+  45038:
+    'The server is a MySQL, which has no time-out for a statement as mariadb sets it: remove queryTimeout from the options of the pool, or use mysql2.',
+  45044:
+    "The account has a password of caching_sha2_password, the default of MySQL 8, and the connection no TLS: give mariadb's pool allowPublicKeyRetrieval: true, or cachingRsaPublicKey, or better ssl.",
   P2028: `Prisma got no connection within maxWait (2 s by default), or ended the transaction at its own timeout (5 s by default), before the run was over: pass both to prisma.$transaction(work, { maxWait, timeout }), in milliseconds, and a timeout longer than maxRunSeconds. ${NOTHING_WRITTEN}`,
 }
 
@@ -145,13 +151,21 @@ function adviceFor(error: unknown, names: TableNames): string {
   if (byMessage !== undefined) return byMessage
   if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError)
     return OWN_CODE
-  return number > 0 && number < FIRST_OF_CLIENTS
-    ? `The database failed with error ${number}, which the cause of this error describes.`
-    : UNREACHABLE
+  if (number > 0 && number < FIRST_OF_CLIENTS) {
+    return `The database failed with error ${number}, which the cause of this error describes.`
+  }
+  const isOfSocket = number === 0 ? !OF_OPTIONS.test(String(code)) : OF_SOCKET.includes(number)
+  return isOfSocket ? UNREACHABLE : OPTIONS
 }
 
 /** mariadb numbers its own errors from here on. */
 const FIRST_OF_CLIENTS = 45_000
+/** Those of mariadb's own errors that are about a connection: all others are about its options. */
+const OF_SOCKET: readonly number[] = [
+  45_001, 45_004, 45_009, 45_011, 45_012, 45_013, 45_019, 45_026, 45_042, 45_061,
+]
+/** The codes of mysql2's errors that are about its options. */
+const OF_OPTIONS = /^(AUTH_SWITCH_|HANDSHAKE_)/
 
 /** The number of the server's error; 0 if it is none. */
 function numberOf(error: unknown): number {

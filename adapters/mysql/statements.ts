@@ -111,8 +111,8 @@ export function statementsFor(table: string): StoreStatements {
         `SELECT ${bytes(key)} AS asked_key, ${bytes(token)} AS asked_token, ${whole(leaseMs * 1000)} AS lease`,
     )
     return `
-      UPDATE (${asked.join(' UNION ALL ')}) AS asked STRAIGHT_JOIN ${table} AS stored
-        ON stored.\`key\` = asked_key AND token = asked_token
+      UPDATE (${asked.join(' UNION ALL ')}) AS asked STRAIGHT_JOIN ${table} AS present
+        ON present.\`key\` = asked_key AND token = asked_token
       SET answer = ${DONE}, ${change(`${NOW} + INTERVAL lease MICROSECOND`)}
       WHERE ${isHeld}`
   }

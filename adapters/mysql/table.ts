@@ -141,7 +141,7 @@ export function tableOf({
       await ask(
         `INSERT INTO ${nameNow()} (${listed}) SELECT ${listed} FROM ${nameNow()} LIMIT 0 ON DUPLICATE KEY UPDATE ${updates.join(', ') || `${quote(key)} = VALUES(${quote(key)})`}`,
       )
-      await ask(`DELETE FROM ${nameNow()} WHERE false LIMIT 0`)
+      await ask(`DELETE FROM ${nameNow()} WHERE FALSE LIMIT 0`)
     },
     unavailable: (error) => unavailable(error, names),
     async migrate(driver) {

@@ -13,6 +13,8 @@ export interface TestMysqlDatabase {
   query(sql: string, parameters?: unknown[]): Promise<Record<string, unknown>[]>
   /** The only column of the result of `query`, in order. */
   column(sql: string, parameters?: unknown[]): Promise<unknown[]>
+  /** Whether the server is a MariaDB, and no MySQL. */
+  isMariadb(): Promise<boolean>
   /** A connection of its own. */
   connect(): Promise<TestMysqlConnection>
 }
@@ -45,6 +47,7 @@ export function testMysqlDatabase(...statements: readonly string[]): TestMysqlDa
         [Symbol.asyncDispose]: () => connection.end(),
       }
     },
+    isMariadb: async () => /mariadb/i.test(String(await database.column('SELECT VERSION()'))),
     column: async (sql, parameters) =>
       (await database.query(sql, parameters)).map((row) => Object.values(row)[0]),
   }

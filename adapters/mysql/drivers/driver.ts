@@ -82,6 +82,6 @@ export const CHECK_MARK = 'RELEASE SAVEPOINT tix_webhooks'
 
 /** Of `SET`: the limit of the session, kept for the end of the transaction. */
 export function limitIdle(idleMs: number): string {
-  return `@tix_webhooks_wait = @@wait_timeout, wait_timeout = LEAST(@@wait_timeout, ${Math.ceil(idleMs / 1000)})`
+  return `@tix_webhooks_wait = @@wait_timeout, wait_timeout = CAST(LEAST(@@wait_timeout, ${Math.ceil(idleMs / 1000)}) AS UNSIGNED)`
 }
 export const RESTORE_IDLE = 'wait_timeout = @tix_webhooks_wait'

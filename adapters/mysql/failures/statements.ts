@@ -68,7 +68,7 @@ function conditions({ filter, before, after }: Wanted): string {
     ...isEqual,
     ...(before === undefined ? [] : [beyond('<', before)]),
     ...(after === undefined ? [] : [beyond('>', after)]),
-    'true',
+    'TRUE',
   ].join(' AND ')
 }
 
@@ -120,7 +120,7 @@ export function keeping(table: string, failed: FailedDelivery): string {
     [
       ...(parkAfter.attempts === undefined ? [] : [`${attempts} >= ${whole(parkAfter.attempts)}`]),
       ...(parkAfter.ms === undefined ? [] : [`${ms} >= ${whole(parkAfter.ms)}`]),
-      'false',
+      'FALSE',
     ].join(' OR ')
   const written: Readonly<Record<string, string>> = {
     key: bytes(failed.key),
@@ -190,7 +190,7 @@ export function grouping(table: string, filter: CheckedFilter, limit: number): s
     FROM (
       SELECT cause AS found_cause, COUNT(*) AS failures, MIN(first_at) AS found_first, MAX(last_at) AS found_last
       FROM ${table} WHERE ${where} GROUP BY cause ORDER BY MAX(last_at) DESC, cause LIMIT ${whole(limit)}
-    ) AS found JOIN ${table} AS stored ON stored.\`key\` = ${latest}
+    ) AS found JOIN ${table} AS latest ON latest.\`key\` = ${latest}
     ORDER BY found_last DESC, found_cause`
 }
 

@@ -146,16 +146,12 @@ const OPTIONS: readonly (readonly [string, PoolClient, object])[] = [
     { dateStrings: true, timezone: '+13:00', collation: 'latin1_swedish_ci' },
   ],
   [
-    'numbers and queryTimeout',
+    'numbers',
     MARIADB,
-    {
-      bigIntAsNumber: true,
-      insertIdAsNumber: true,
-      decimalAsNumber: true,
-      checkNumberRange: true,
-      queryTimeout: 5_000,
-    },
+    { bigIntAsNumber: true, insertIdAsNumber: true, decimalAsNumber: true, checkNumberRange: true },
   ],
+  // On a MySQL the client itself refuses it: see the advice.
+  ['queryTimeout', MARIADB, { queryTimeout: 5_000 }],
   [
     'bigNumberStrings and multipleStatements',
     MARIADB,
@@ -185,8 +181,11 @@ onMysql('the three of a MySQL', () => {
     return { name, client: i % 2 === 0 ? MYSQL2 : MARIADB, options: { session: [statement] }, keys }
   })
   const options = OPTIONS.map(([name, client, more]) => ({ name, client, options: { more }, keys: FEW_KEYS }))
-  test.each([...sessions, ...options])(
+  test.for([...sessions, ...options])(
     'work as ever with $name, over $client.name',
-    async ({ client, options, keys }) => expectRight(client.open(database, options), keys),
+    async ({ name, client, options, keys }, { skip }) => {
+      skip(name === 'queryTimeout' && !(await database.isMariadb()), 'MariaDB alone has it')
+      await expectRight(client.open(database, options), keys)
+    },
   )
 })

@@ -117,9 +117,12 @@ const MYSQL: readonly Row[] = [
   // A pool of mariadb says only that it has no connection, and its cause why.
   [MY_REFUSED, caused(Object.assign(numbered(45028), { cause: numbered(1045, '28000') }))],
   [MY_NO_SERVER, Object.assign(numbered(45028), { cause: refused })],
+  [/allowPublicKeyRetrieval: true/, Object.assign(numbered(45028), { cause: numbered(45044, '08S01') })],
+  [/^The server is a MySQL, .* remove queryTimeout/, numbered(45038)],
+  [/^The client refused .*an option of the pool/, numbered(45030), coded('AUTH_SWITCH_PLUGIN_ERROR')],
   [/^The pool is closed: drain the receiver/, numbered(45027), new Error('Pool is closed.')],
   [MY_UNREACHABLE, fault({ errno: -104, code: 'ECONNRESET' }), fault({ code: 'PROTOCOL_CONNECTION_LOST' })],
-  [MY_UNREACHABLE, undefined, 'no'],
+  [MY_UNREACHABLE, numbered(45009, '08S01'), undefined, 'no'],
   [/^Prisma got no connection within maxWait/, fault({ code: 'P2028' })],
   [
     /^The inbox could not be used: as, the driver, or the library/,
