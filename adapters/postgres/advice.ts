@@ -78,12 +78,14 @@ const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
 /** The error of the store for one of the database or the driver, with advice. */
 export function unavailable(error: unknown, names: TableNames): StoreError {
   if (error instanceof StoreError) return error
-  const code = HANDLERS_TIME.includes(String(codeOf(error))) ? 'rolled_back' : 'store_unavailable'
-  return new StoreError(code, adviceFor(error, names), { cause: error })
+  return new StoreError('store_unavailable', adviceFor(error, names), { cause: error })
 }
 
-/** The handler is too slow for the limits of its transaction, and will be again. */
-const HANDLERS_TIME = ['25P03', '25P04']
+/** The same while the handler has the transaction: it may be too slow for the limits of that, and will be again. */
+export function interrupted(error: unknown, names: TableNames): StoreError {
+  const code = ['25P03', '25P04'].includes(String(codeOf(error))) ? 'rolled_back' : 'store_unavailable'
+  return error instanceof StoreError ? error : new StoreError(code, adviceFor(error, names), { cause: error })
+}
 
 /** The same after the handler has returned: one of its own statements may have failed the transaction. */
 export function notCommitted(error: unknown, names: TableNames): StoreError {
@@ -94,7 +96,7 @@ export function notCommitted(error: unknown, names: TableNames): StoreError {
   // The code of a statement of the handler or of a deferred constraint. Any transaction can fail at COMMIT with the others:
   // classes 08, 28, 3D, 53, 55 and 57 are the server's, 40 is a conflict, 25P03 and 25P04 are limits on its time.
   const isHandlers = /^(?!08|28|3D|40|53|55|57|25P03|25P04|E|P1|P2028)[0-9A-Z]{5}$/.test(String(code))
-  if (!isHandlers) return unavailable(error, names)
+  if (!isHandlers) return interrupted(error, names)
   return new StoreError('rolled_back', code === '25P02' ? ROLLED_BACK : FAILED_AT_END, { cause: error })
 }
 
@@ -169,7 +171,7 @@ function codeOf(error: unknown): unknown {
 }
 
 /** The driver's error: some libraries wrap it, and put the statement into a message of their own. */
-function innermost(error: unknown): { code?: unknown; message?: unknown } {
+export function innermost(error: unknown): { code?: unknown; message?: unknown } {
   let found = prismasCause(error) ?? ((error ?? {}) as { code?: unknown; message?: unknown })
   for (let depth = 0; found.code === undefined && depth < MAX_DEPTH; depth++) {
     const { cause, original, driverError } = found as Record<string, unknown>

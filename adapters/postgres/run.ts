@@ -52,7 +52,7 @@ export function runnerOf<Tx>(
     // A replay may be the only one of its process, which cannot know better the next time.
     const isFirst = removesFirst || ('runsParked' in request && request.runsParked)
     let thrown: { error: unknown } | undefined
-    let isCommitting = false
+    let fault = 'unavailable' as 'unavailable' | 'interrupted' | 'notCommitted'
 
     async function run(tx: unknown, handed: Tx): Promise<Opening> {
       const opening = await open(tx, request)
@@ -60,6 +60,7 @@ export function runnerOf<Tx>(
       // A statement of its own: its snapshot is later than the lock of the event.
       if (isFirst && failures !== undefined)
         await driver.query(tx, deleting(failures.name), [failureKey], STATEMENT_MS)
+      fault = 'interrupted'
       try {
         await work(handed)
       } catch (error) {
@@ -71,7 +72,7 @@ export function runnerOf<Tx>(
 
     function commitOf(opening: Opening): Commit | null {
       if (opening.status !== 'opened') return null
-      isCommitting = true
+      fault = 'notCommitted'
       const { id } = opening
       if (failures === undefined || failureKey === undefined || isFirst) return { id }
       return { id, failure: { table: failures.name, key: failureKey } }
@@ -83,8 +84,8 @@ export function runnerOf<Tx>(
     } catch (error) {
       if (thrown !== undefined) throw thrown.error
       const concerned = tableOf(error)
-      if (concerned === table) throw isCommitting ? table.notCommitted(error) : table.unavailable(error)
-      if (isCommitting) {
+      if (concerned === table) throw table[fault](error)
+      if (fault === 'notCommitted') {
         removesFirst = true
         throw concerned.unavailable(error)
       }

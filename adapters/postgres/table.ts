@@ -1,6 +1,6 @@
 import { StoreError } from '../../src/index.js'
 import { CHECK_LOCK_MS, unexpectedRows } from '../../src/internal.js'
-import { isMissing, notCommitted, unavailable } from './advice.js'
+import { interrupted, isMissing, notCommitted, unavailable } from './advice.js'
 import type { CheckedDriver, Row } from './drivers/driver.js'
 import { type Ask, quote, type TableLocation } from './table-location.js'
 
@@ -26,7 +26,9 @@ export interface Table {
   unavailable(error: unknown): StoreError
   /** The error for rows without the selected values. */
   unexpectedRows(): StoreError
-  /** The same as `unavailable`, after the handler has returned. */
+  /** The same as `unavailable`, while the handler has the transaction. */
+  interrupted(error: unknown): StoreError
+  /** The same after the handler has returned. */
   notCommitted(error: unknown): StoreError
 }
 
@@ -148,6 +150,7 @@ export function tableOf({
       return advised
     },
     unexpectedRows,
+    interrupted: (error) => interrupted(error, names),
     notCommitted: (error) => notCommitted(error, names),
     async migrate(driver) {
       try {

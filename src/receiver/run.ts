@@ -22,7 +22,10 @@ import type { DeliveryState } from './state.js'
 
 /** The part of a delivery that its run needs. */
 type RunState<Request> = GuardedDelivery<Request> &
-  Pick<DeliveryState<Request>, 'kind' | 'attempt' | 'failure' | 'slot' | 'aborting' | 'keepAlive' | 'track'>
+  Pick<
+    DeliveryState<Request>,
+    'kind' | 'attempt' | 'hasBegun' | 'failure' | 'slot' | 'aborting' | 'keepAlive' | 'track'
+  >
 
 /** The user's functions, with their arguments. */
 export interface RunCalls {
@@ -77,7 +80,6 @@ function outcomeOf(ended: Outcome | Denial): Outcome {
 class Run<Request> implements Bounded {
   endsAtMs = 0
   private grant: Grant | undefined
-  private hasCalledHandler = false
   private end: Outcome | undefined
   private answer: Deferred<Outcome> | undefined
   private lastOutcome: Outcome | undefined
@@ -118,7 +120,7 @@ class Run<Request> implements Bounded {
     if (nowMs >= clock.deadlineMs) {
       return this.endAs(outcomeOfFault(timedOutBeforeRun(this.terms.timeoutMs)))
     }
-    this.hasCalledHandler = true
+    this.state.hasBegun = true
     try {
       const returned = awaitable(this.calls.handler(grant), kind)
       if (isThenable(returned)) {
@@ -187,7 +189,7 @@ class Run<Request> implements Bounded {
   /** The outcome for the sender while the run goes on. */
   private soFar(grant: Grant): Outcome {
     const { state, end, terms } = this
-    if (end === undefined && !this.hasCalledHandler) return outcomeOfFault(timedOutBeforeRun(terms.timeoutMs))
+    if (end === undefined && !state.hasBegun) return outcomeOfFault(timedOutBeforeRun(terms.timeoutMs))
     if (end === undefined)
       return outcomeOfFault(handlerTimedOut(state.kind, terms.timeoutMs, grant.hint?.() ?? ''))
     const doubt = grant.unconfirmedError(end)
@@ -195,11 +197,8 @@ class Run<Request> implements Bounded {
   }
 
   private giveUp(): void {
-    const { kind } = this.state
-    const error = givenUp(
-      this.hasCalledHandler ? `The handler of ${kind}` : 'handledBefore',
-      this.terms.maxRunMs,
-    )
+    const { kind, hasBegun } = this.state
+    const error = givenUp(hasBegun ? `The handler of ${kind}` : 'handledBefore', this.terms.maxRunMs)
     const outcome = outcomeOfFault(error)
     this.grant?.abandon(error)
     this.state.abort(error)

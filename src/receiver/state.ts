@@ -30,6 +30,8 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   /** Undefined until it is made, and for an event without one. */
   key: string | undefined = undefined
   attempt: number | undefined = undefined
+  /** Whether its handler was called. */
+  hasBegun = false
   /** The id of the account, once it is found. */
   account: string | undefined = undefined
   /** Undefined until a secret has matched. */

@@ -9,6 +9,7 @@ import {
   unchecked,
 } from './driver.js'
 import { nextPoll } from './next-poll.js'
+import { beginning, withoutStrangers } from './strangers.js'
 
 /** The part of the `sql` of postgres.js that is used. */
 export interface PostgresJs {
@@ -31,7 +32,10 @@ export function isPostgresJs(pool: unknown): pool is PostgresJs {
 
 export function postgresJsQuery(client: PostgresJs): Query {
   return async (sql, parameters) => {
-    const rows = await client.unsafe(sql, parameters as never[], PREPARED)
+    const rows = await withoutStrangers(
+      async () => client.unsafe(sql, parameters as never[], PREPARED),
+      ({ args }) => args === parameters,
+    )
     return { rows, count: rows.count }
   }
 }
@@ -39,6 +43,11 @@ export function postgresJsQuery(client: PostgresJs): Query {
 export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTransaction> {
   const query: PostgresDriver<PostgresJsTransaction>['query'] = async (tx, sql, parameters) =>
     tx.unsafe(sql, parameters as never[], PREPARED)
+
+  async function transaction<R>(work: (tx: PostgresJsTransaction) => Promise<R>): Promise<R> {
+    return (await client.begin(work)) as R
+  }
+
   return {
     async transaction<R>(
       work: (tx: PostgresJsTransaction, handed: PostgresJsTransaction) => Promise<R>,
@@ -47,7 +56,7 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
       const scope = transactionScope(nextPoll)
       let unwritten: { result: R } | undefined
       try {
-        const ended = await client.begin(async (tx) => {
+        const ended = await beginning(transaction<{ result: R }>, async (tx) => {
           const result = await scope.unlessLost(() => scope.run(() => work(tx, scope.bind(tx))))
           const commit = commitOf(result)
           if (commit === null) {
@@ -62,7 +71,7 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
           // In an object, because postgres.js awaits the elements of a list.
           return { result }
         })
-        return (ended as { result: R }).result
+        return ended.result
       } catch (error) {
         scope.lose()
         if (unwritten !== undefined && error === unwritten) return unwritten.result

@@ -3,6 +3,7 @@ import { hasMethod, ROLLBACK_MS, transactionScope, within } from '../../../src/i
 import { type Commit, checkOf } from './commit-check.js'
 import { type CheckedDriver, type CommitOf, type PostgresDriver, unchecked } from './driver.js'
 import { isOtherLibrary } from './other-libraries.js'
+import { beginning } from './strangers.js'
 
 export function isTwoMethodDriver<Tx>(pool: unknown): pool is PostgresDriver<Tx> {
   return (
@@ -16,6 +17,8 @@ export function isTwoMethodDriver<Tx>(pool: unknown): pool is PostgresDriver<Tx>
 /** The library may itself use postgres.js, so what is sent here is kept from a lost connection too. */
 export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<Tx> {
   const query: PostgresDriver<Tx>['query'] = (tx, sql, parameters) => driver.query(tx, sql, parameters)
+  const transaction = (work: (tx: Tx) => Promise<void>): Promise<void> =>
+    beginning((begun: typeof work) => driver.transaction(begun), work)
 
   /**
    * A library can give a connection back in the middle of a transaction: TypeORM does while a nested transaction of the handler
@@ -30,7 +33,7 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
 
   /** Such a library also says that it committed when it has only ended a savepoint. */
   async function checkCommitted(id: string): Promise<void> {
-    await driver.transaction(async (tx) => {
+    await transaction(async (tx) => {
       await refuseOpen(tx)
       const [row] = await query(tx, "SELECT txid_status($1::bigint) = 'committed' AS committed", [id])
       if (Object.values(row ?? {})[0] !== true) {
@@ -61,7 +64,7 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
         let commit: Commit | undefined
         // Kept here, because a driver may return nothing.
         let ended: { result: R } | undefined
-        await driver.transaction(async (tx) => {
+        await transaction(async (tx) => {
           // A statement that sets the isolation of its transaction must be its first, so nothing may be sent before it.
           if (commitOf !== unchecked) await refuseOpen(tx)
           const result = await scope

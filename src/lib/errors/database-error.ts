@@ -36,6 +36,8 @@ export function isOfDatabase(error: unknown): boolean {
     // Drizzle, Sequelize
     ['query', 'sql'].some((name) => STATEMENT.test(text(name))) ||
     Array.isArray(read(error, 'bindings')) ||
+    // postgres.js, also if it is the connection that failed
+    (has('query') && Array.isArray(read(error, 'args'))) ||
     // PostgREST
     (code !== '' && has('details') && has('hint')) ||
     // Postgres

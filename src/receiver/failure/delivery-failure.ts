@@ -25,20 +25,18 @@ export interface FailureTerms {
 /** The part of a delivery that its failure needs. */
 interface FailingDelivery extends Pick<GuardedDelivery, 'clock' | 'report' | 'track' | 'vacate'> {
   readonly kind: string
+  readonly hasBegun: boolean
   readonly key: string | undefined
   readonly account: string | undefined
 }
 
 /**
- * How a delivery ends whose event was not handled. Not because a backend is down, or nothing has run in time: that passes, and the failures
- * may be down with it.
+ * How a delivery ends before its handler is called if that is due to its event, or to the app. Anything else says nothing about the event,
+ * whatever the error is called: a backend is down, or nothing has run in time. That passes, and the failures may be down with it.
  */
-const KEPT_OUTCOMES: ReadonlySet<string> = new Set<OutcomeName>([
-  'failed',
-  'retry_later',
-  'unprocessable',
-  'misconfigured',
-])
+const KEPT_BEFORE_RUN: ReadonlySet<string> = new Set<OutcomeName>(['unprocessable', 'misconfigured'])
+/** The same once its handler was called. */
+const KEPT_OUTCOMES: ReadonlySet<string> = new Set([...KEPT_BEFORE_RUN, 'failed', 'retry_later'])
 /** Failures of other outcomes that are kept: a run that never ended, and a database that would refuse the handler's writes again. */
 const KEPT_CODES: ReadonlySet<string | undefined> = new Set<OutcomeCode>(['given_up', 'rolled_back'])
 
@@ -125,6 +123,7 @@ export class DeliveryFailure implements GuardedFailure {
 
   /** Whether an end is one of those that are kept. */
   isKeptAs({ outcome, code }: WorkEnd): boolean {
+    if (!this.state.hasBegun) return KEPT_BEFORE_RUN.has(outcome)
     return KEPT_OUTCOMES.has(outcome) || KEPT_CODES.has(code as OutcomeCode)
   }
 

@@ -1,22 +1,44 @@
+import { inspect } from 'node:util'
 import { Pool } from 'pg'
-import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import type { TransactionSql } from 'postgres'
+import { ddl, postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { orderCreated } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
-import { INBOX_CLIENTS } from '../../../support/postgres-clients.js'
-import { testDatabase } from '../../../support/postgres-database.js'
+import {
+  type ClientOptions,
+  INBOX_CLIENTS,
+  type InboxClient,
+  openPostgresJs,
+} from '../../../support/postgres-clients.js'
+import { type TestDatabase, testDatabase } from '../../../support/postgres-database.js'
 import { endpoint } from '../../../support/postgres-endpoint.js'
 import { startProxy, type TcpProxy } from '../../../support/tcp-proxy.js'
 
 const MAX = 2
 
-/** The message of Postgres to a connection when it shuts down. */
+/** The message of Postgres to a connection whose transaction took too long. */
 const FATAL = errorResponse({
   S: 'FATAL',
   V: 'FATAL',
-  C: '57P01',
-  M: 'terminating connection due to administrator command',
+  C: '25P04',
+  M: 'terminating connection due to transaction timeout',
 })
+
+/** A statement that ends its session. */
+const ENDING = "SELECT pg_terminate_backend(pg_backend_pid(), 60000), 'the name of a buyer'"
+
+/** Of the user's, over postgres.js: its errors come through a library. */
+const ownDriver = {
+  name: 'a driver of the user',
+  open(database: TestDatabase, options: ClientOptions) {
+    const sql = openPostgresJs(database, options)
+    const run = async (tx: TransactionSql, text: string, given: readonly unknown[] = []) =>
+      tx.unsafe(text, given as never[])
+    const driver = { transaction: (work: never) => sql.begin(work) as Promise<never>, query: run }
+    return { inbox: () => postgresInbox(driver), failures: () => postgresFailures(driver), run }
+  },
+} as unknown as InboxClient
 
 /** Whether a chunk from the server ends with ReadyForQuery, the end of an answer. */
 function isReady(chunk: Buffer): boolean {
@@ -43,7 +65,7 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
     proxy = await startProxy({ host: hostname, port: Number(port || 5432) })
   })
   afterAll(() => proxy?.close())
-  beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_inbox'))
+  beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_inbox, tix_webhooks_failures'))
 
   const saying = (words: string) => (chunk: Buffer) => chunk.includes(words)
   const POINTS: [string, (chunk: Buffer) => boolean][] = [
@@ -63,10 +85,12 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
       'after %s loses neither the process nor the event nor a connection',
       async (_, match) => {
         const client = library.open(database, { port: proxy.port, max: MAX })
-        const { send } = await endpoint({
+        let hasBegun = false
+        const { send, records } = await endpoint({
           inbox: client.inbox(),
           on: {
             'order.created': async (event, { tx }) => {
+              hasBegun = true
               await client.run(tx, `INSERT INTO effects VALUES ('${event.data.order.id}')`)
             },
           },
@@ -75,8 +99,11 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
         for (let time = 0; time <= MAX; time++) {
           const order = orderCreated({ id: `order ${time}` })
           const glued = proxy.glueAfterRequest(match, isReady, FATAL)
+          hasBegun = false
           let answer = await send(order)
           await glued
+          // The code with which the failure of a handler that is too slow is kept.
+          if (!hasBegun) expect(records.at(-1)?.code).not.toBe('rolled_back')
           while (answer.status !== 200) answer = await send(order)
         }
         expect(await database.column('SELECT id FROM effects ORDER BY id')).toEqual([
@@ -86,6 +113,43 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
         ])
       },
     )
+  })
+
+  test.each([...INBOX_CLIENTS, ownDriver])(
+    'in a statement of one delivery is not reported, kept or refused as that of the next on the connection, over $name',
+    async (library) => {
+      const client = library.open(database, { max: 1 })
+      const failures = client.failures()
+      const { send, reports } = await endpoint({
+        inbox: client.inbox(),
+        failures,
+        on: {
+          'order.created': (event, { tx }) =>
+            event.data.order.id === 'ended' ? client.run(tx, ENDING) : client.run(tx, 'SELECT 1'),
+        },
+      })
+      for (let time = 0; time < 3; time++) {
+        await send(orderCreated({ id: 'ended' }))
+        expect(await send(orderCreated({ id: `other ${time}` }))).toMatchObject({ outcome: 'handled' })
+        // That of the one that was ended.
+        expect(reports).toHaveLength(time + 1)
+      }
+      expect(await database.column('SELECT key FROM tix_webhooks_failures')).toEqual([
+        'test/order.created/ended',
+      ])
+    },
+  )
+
+  test('in a statement of the app does not fail the next call of a store over postgres.js, nor show in one that is lost with it', async () => {
+    const sql = openPostgresJs(database, { max: 1 })
+    const store = postgresStore(sql)
+    const claim = (key: string) => store.claim({ key, token: 't', leaseMs: 1_000, retainMs: 1_000 })
+    const end = () => sql.unsafe(ENDING).then(undefined, () => {})
+    await claim('first')
+    await end()
+    expect(await claim('second')).toMatchObject({ status: 'claimed' })
+    const [, lost] = await Promise.allSettled([end(), claim('third')])
+    expect(inspect(lost, { showHidden: true, depth: 9 })).not.toContain('buyer')
   })
 
   test.each(INBOX_CLIENTS)(

@@ -33,6 +33,8 @@ function failing(options: Partial<WebhookOptions> = {}) {
   return { failures, handler, ...receiving({ on, failures, namespace: 'orders', ...options }) }
 }
 
+const rolledBack = (): StoreError => new StoreError('rolled_back', 'of another transaction')
+
 /** Failures that keep nothing before `finish` is called. */
 function slowFailures(): { failures: Failures; finish: () => void } {
   const failures = memoryFailures()
@@ -187,6 +189,20 @@ describe('which deliveries are kept', () => {
     const down = failing({ store: storeWith({ claim: () => Promise.reject(new Error('down')) }).store })
     expect(await down.send(ORDER)).toMatchObject({ outcome: 'unavailable' })
     expect([await failures.count(), await down.failures.count()]).toEqual([0, 0])
+  })
+
+  test.each<[string, Partial<WebhookOptions>]>([
+    ['an inbox', { inbox: { once: () => Promise.reject(rolledBack()) } as never }],
+    ['a store', { store: storeWith({ claim: () => Promise.reject(rolledBack()) }).store }],
+    ['handledBefore', { handledBefore: throws(new RetryLater({ afterSeconds: 5 })) as () => boolean }],
+    ['handledBefore, given up', { handledBefore: () => never(), maxRunSeconds: 5 }],
+  ])('nothing before the handler is called, whatever the error: of %s', async (_, options) => {
+    const { failures, handler, send } = failing({ parkAfter: { attempts: 1 }, ...options })
+    const sent = send(ORDER)
+    await advance(6)
+    expect((await sent).outcome).toMatch(/^(unavailable|retry_later|timed_out)$/)
+    expect(handler).not.toHaveBeenCalled()
+    expect(await failures.count()).toBe(0)
   })
 
   test('what was sent, though the handler changes what it was given', async () => {
