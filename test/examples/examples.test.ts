@@ -68,7 +68,6 @@ test('examples/own-adapter.ts proves itself when it is run, without a test runne
 })
 
 test('examples/sqlite.ts keeps the tickets, the outbox and the record of an order together', async () => {
-  vi.stubEnv('DATABASE_FILE', ':memory:')
   const { server, db } = await import('../../examples/sqlite.js')
   const port = await portOf(server)
   const count = (table: string) => db.prepare(`SELECT count(*) AS rows FROM ${table}`).get()

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { sampleEvent } from 'tix-webhooks/testing'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { SECRET, sign } from '../support/deliveries.js'
-import { schemaUrl } from '../support/examples.js'
+import { inOwnFolder, schemaUrl } from '../support/examples.js'
 import { portOf } from '../support/http.js'
 import { onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
@@ -14,6 +14,8 @@ import { ROOT } from '../support/root.js'
 const TOKEN = 'a token of at least thirty-two letters'
 const BUYER = 'buyer@example.com'
 const run = promisify(execFile)
+
+inOwnFolder()
 
 onPostgres('examples/failures.ts', () => {
   const database = testDatabase()

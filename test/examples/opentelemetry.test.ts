@@ -4,11 +4,14 @@ import { instrument } from 'tix-webhooks/opentelemetry'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { snippetsFolder } from '../support/compile.js'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { inOwnFolder } from '../support/examples.js'
 import { requestOf } from '../support/fetching.js'
 import { listen, portOf } from '../support/http.js'
 import { readPage } from '../support/pages.js'
 import { deliver } from '../support/raw-bytes-harness.js'
 import { telemetry } from '../support/telemetry.js'
+
+inOwnFolder()
 
 test('examples/opentelemetry.ts sends its spans and metrics to a collector', async () => {
   const sent = new Map<string, string>()

@@ -8,7 +8,6 @@ import { portOf } from '../support/http.js'
 exampleEnvironment()
 
 test('examples/reconcile.ts finds in the API what an outage of more than 72 hours has lost, once', async () => {
-  vi.stubEnv('DATABASE_FILE', ':memory:')
   vi.stubEnv('TIX_API_KEY', 'sk_test_local')
   const { server, db, reconcile } = await import('../../examples/reconcile.js')
   const sandbox = createSandbox({

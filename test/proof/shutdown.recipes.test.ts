@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { ddl } from 'tix-webhooks/postgres'
@@ -171,6 +171,8 @@ onPostgres('every recipe with a shutdown', () => {
             process.execPath,
             ['--import', join(folder, 'before.mjs'), join(folder, `recipe-${index}.mjs`)],
             {
+              // It may write a file where it is started.
+              cwd: mkdtempSync(join(folder, 'run-')),
               stdio: ['ignore', 'pipe', 'pipe'],
               env: {
                 PATH: process.env.PATH,
@@ -179,7 +181,6 @@ onPostgres('every recipe with a shutdown', () => {
                 REDIS_URL: (own ?? redis).url,
                 ...postgresSettings(options),
                 ...(mysqlDatabases[index] && { DATABASE_URL: mysqlDatabases[index].url }),
-                DATABASE_FILE: ':memory:',
                 OTEL_EXPORTER_OTLP_ENDPOINT: other.url,
                 FAILURES_TOKEN: 'x'.repeat(32),
               },

@@ -3,7 +3,7 @@ import ts from 'typescript'
 import { expect, test } from 'vitest'
 import { filesIn } from '../support/import-law.js'
 import { ROOT } from '../support/root.js'
-import { nodesOf } from '../support/source.js'
+import { importsOf, nodesOf } from '../support/source.js'
 
 /** The tests of both packages. The first one's folder by folder: tests beside this one create and remove hidden folders. */
 const files = readdirSync(`${ROOT}test`)
@@ -91,4 +91,20 @@ function limitsIn(file: string): string[] {
 test('the limits of time are those of support/patience.ts: a test fails for its property, on a busy machine too', () => {
   const found = files.flatMap((file) => limitsIn(file).map((limit) => `${file}: ${limit}`))
   expect(found).toEqual(['test/support/eventually.ts: vi.waitFor'])
+})
+
+test('a test that imports an example runs it in a folder of its own, so that none has left a file in the root', () => {
+  const running = files.filter((file) =>
+    importsOf(file).some(
+      ({ specifier, typeOnly }) => !typeOnly && /^\.\.\/\.\.\/examples\/(?!own-)/.test(specifier),
+    ),
+  )
+  const inOwnFolder = (file: string): boolean =>
+    [...nodesOf(file)].some(
+      (node) =>
+        ts.isCallExpression(node) && /^(inOwnFolder|exampleEnvironment)$/.test(node.expression.getText()),
+    )
+  expect(running).not.toEqual([])
+  expect(running.filter((file) => !inOwnFolder(file))).toEqual([])
+  expect(readdirSync(ROOT).filter((name) => /\.db\b/.test(name))).toEqual([])
 })

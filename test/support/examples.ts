@@ -1,15 +1,36 @@
-import { afterEach, beforeEach, vi } from 'vitest'
+import { join } from 'node:path'
+import { isMainThread } from 'node:worker_threads'
+import { afterAll, afterEach, beforeAll, beforeEach, vi } from 'vitest'
 import { SECRET, type SignedDelivery, sign } from './deliveries.js'
 import type { TestDatabase } from './postgres-database.js'
 import { deliver } from './raw-bytes-harness.js'
+import { ROOT } from './root.js'
+import { makeFolder, removeFolder } from './server-process.js'
 
-/** Sets what each example reads of its environment, and returns what it prints: a line for each event. */
+/** Runs the tests of a file in a folder of their own, because an example may write a file, such as a database, where it is started. */
+export function inOwnFolder(): () => string {
+  let folder = ''
+  beforeAll(async () => {
+    folder = await makeFolder()
+    // A thread has no working folder of its own.
+    if (isMainThread) process.chdir(folder)
+  })
+  afterAll(async () => {
+    if (isMainThread) process.chdir(ROOT)
+    await removeFolder(folder)
+  })
+  return () => folder
+}
+
+/** Sets what each example reads of its environment and the folder that it writes to; returns what it prints: a line for each event. */
 export function exampleEnvironment(): string[] {
   const printed: string[] = []
+  const folder = inOwnFolder()
   beforeEach(() => {
     printed.length = 0
     vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
     vi.stubEnv('PORT', '0')
+    vi.stubEnv('DATABASE_FILE', join(folder(), 'app.db'))
     for (const method of ['info', 'warn', 'error'] as const) {
       vi.spyOn(console, method).mockImplementation((line: unknown) => void printed.push(String(line)))
     }
