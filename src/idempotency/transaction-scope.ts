@@ -1,4 +1,6 @@
 import { StoreError } from '../errors.js'
+import { ignoreRejection } from '../lib/call-safely.js'
+import { deferred } from '../lib/deferred.js'
 import { hasMethod } from '../lib/has-method.js'
 
 /**
@@ -16,9 +18,9 @@ export interface TransactionScope {
    */
   run<T>(work: () => Promise<T>): Promise<T>
   /**
-   * The transaction, which refuses every use after the scope's end. A function that is given to one of its methods and called with a
+   * The transaction, whose methods are refused after the scope's end. A function that is given to one of them and called with a
    * transaction, as the work of a nested one is, gets a bound one too; if it settles after the scope's end, the library never learns of it,
-   * so that it does not send the end of a savepoint.
+   * so that it does not send the end of a savepoint. The promise of such a method rejects if the scope ends by a failure or a loss.
    */
   bind<Tx extends object>(tx: Tx): Tx
   /** Whether it is the transaction as `bind` has returned it, or one within it. */
@@ -31,17 +33,64 @@ export interface TransactionScope {
   lose(): void
 }
 
-/** @param afterWork waits until the library knows of a loss that the work may have learned of first */
-export function transactionScope(afterWork: () => Promise<void> = nextTurn): TransactionScope {
+/** What a library has that others have not. */
+export interface ScopeOptions {
+  /** Waits until the library knows of a loss that the work may have learned of first. Default: a turn of the event loop. */
+  readonly afterWork?: () => Promise<void>
+  /** Called with what each method returns. */
+  readonly watch?: (result: unknown, scope: ScopeState) => void
+  /** Refuses a call as the library itself does. Returns nothing where that is a promise. */
+  readonly refuse?: (
+    method: Callable,
+    given: unknown[],
+    error: StoreError,
+  ) => { readonly returned: unknown } | undefined
+}
+
+/** The scope as `watch` needs it. */
+export interface ScopeState {
+  /** Rejects if the transaction is lost, or fails. It is never an unhandled rejection. */
+  readonly failed: Promise<never>
+  /** The reason for which nothing may be sent now. */
+  refusal(): StoreError | undefined
+  /** To be called with a sign of a loss: what is sent next waits until the library knows whether it is one. */
+  doubt(): void
+  /** Resolves when the library knows; `undefined` if there is no doubt. */
+  readonly doubted: Promise<void> | undefined
+}
+
+export function transactionScope({
+  afterWork = nextTurn,
+  watch,
+  refuse,
+}: ScopeOptions = {}): TransactionScope {
   let isLost = false
   let isOver = false
   let running = 0
+  let hasReturned = false
+  let doubted: Promise<void> | undefined
+  const failing = deferred<never>()
+  ignoreRejection(failing.promise)
   // They last no longer than the transaction. Weak maps would cost each delivery many times as much, most of it in the collector.
   const boundOf = new Map<object, object>()
   const originalOf = new Map<object, object>()
 
-  function refuseIfOver(): void {
-    if (isOver) throw new StoreError('store_unavailable', OVER)
+  const state: ScopeState = {
+    failed: failing.promise,
+    refusal: () => (isOver ? over() : undefined),
+    doubt() {
+      doubted ??= afterWork().then(() => {
+        doubted = undefined
+      })
+    },
+    get doubted() {
+      return doubted
+    },
+  }
+
+  function fail(): void {
+    isOver = true
+    failing.reject(over())
   }
 
   function bind<Tx extends object>(tx: Tx): Tx {
@@ -51,7 +100,6 @@ export function transactionScope(afterWork: () => Promise<void> = nextTurn): Tra
       return new Proxy(target, {
         apply: (_, self, given) => call(tx as Callable, self, given),
         get(_, name) {
-          refuseIfOver()
           const value: unknown = Reflect.get(tx, name)
           if (typeof value === 'function') return boundMethod(value as Callable)
           // Nested transactions of Sequelize use the connection of the one around them.
@@ -76,17 +124,41 @@ export function transactionScope(afterWork: () => Promise<void> = nextTurn): Tra
   }
 
   function call(method: Callable, self: unknown, given: unknown[]): unknown {
-    refuseIfOver()
+    if (isOver) return refused(method, given)
+    const isNested = given.some(isWork)
+    // It would begin with a statement of the library's own.
+    if (isNested && doubted !== undefined) return untilFailed(doubted.then(() => call(method, self, given)))
     const result = Reflect.apply(method, original(self), given.map(boundWork))
+    watch?.(result, state)
+    if (isNested && isPlainPromise(result)) return untilFailed(result)
     return (isObject(result) && boundOf.get(result)) || result
   }
 
+  /** Without a loss nobody else reports that the handler's statement is missing. */
+  function refused(method: Callable, given: unknown[]): unknown {
+    const error = over()
+    if (hasReturned && !isLost && !hasWarned) {
+      hasWarned = true
+      console.warn(`tix-webhooks: ${error.message}`)
+    }
+    const asLibrary = refuse?.(method, given, error)
+    return asLibrary === undefined ? rejecting(error) : asLibrary.returned
+  }
+
+  /** Libraries leave the promise of a nested transaction pending whose connection was lost. */
+  function untilFailed(result: Promise<unknown>): Promise<unknown> {
+    const settled = Promise.race([result, failing.promise])
+    // A branch that nobody awaits any more.
+    failing.promise.catch(() => ignoreRejection(settled))
+    return settled
+  }
+
   function boundWork(given: unknown): unknown {
-    if (typeof given !== 'function' || originalOf.has(given) || isClass(given)) return given
+    if (!isWork(given) || originalOf.has(given)) return given
     return remember(
-      given as Callable,
+      given,
       () =>
-        new Proxy(given as Callable, {
+        new Proxy(given, {
           apply(work, self, parameters: unknown[]) {
             // A callback, a listener or a hook gets no transaction, and no savepoint ends with it.
             if (!parameters.some(sendsStatements))
@@ -140,9 +212,12 @@ export function transactionScope(afterWork: () => Promise<void> = nextTurn): Tra
         // Knex ends a nested transaction at its commit(), a moment before the function that has called it.
         for (let turn = 0; running > 0 && turn < LAST_TURNS; turn++) await nextTurn()
         if (running > 0) throw new StoreError('rolled_back', LEFT_RUNNING)
-        return result
-      } finally {
         isOver = true
+        hasReturned = true
+        return result
+      } catch (error) {
+        fail()
+        throw error
       }
     },
     bind,
@@ -158,7 +233,7 @@ export function transactionScope(afterWork: () => Promise<void> = nextTurn): Tra
     },
     lose() {
       isLost = true
-      isOver = true
+      fail()
     },
   }
 }
@@ -185,8 +260,46 @@ function isClass(value: object): boolean {
   return prototype.writable === false || Reflect.ownKeys(prototype.value ?? {}).length > 1
 }
 
+function isWork(value: unknown): value is Callable {
+  return typeof value === 'function' && !isClass(value)
+}
+
+/** One without methods of a library's own. */
+function isPlainPromise(value: unknown): value is Promise<unknown> {
+  return isObject(value) && Reflect.getPrototypeOf(value) === Promise.prototype
+}
+
+/**
+ * What a refused call returns: a promise that rejects, and is no unhandled rejection by itself. Where the library returns a builder of a
+ * query, or a stream, its methods are there.
+ */
+function rejecting(error: StoreError): unknown {
+  const rejected = Promise.reject(error)
+  ignoreRejection(rejected)
+  const promise: unknown = new Proxy(rejected, {
+    get(target, name) {
+      if (name === Symbol.asyncIterator) return () => ({ next: () => rejected })
+      const value: unknown = Reflect.get(target, name)
+      if (typeof value === 'function') return value.bind(target) as unknown
+      if (value !== undefined || typeof name === 'symbol') return value
+      return (...given: unknown[]) => {
+        const [event, listener] = given
+        if (event === 'error' && typeof listener === 'function') rejected.catch(listener as Callable)
+        return promise
+      }
+    },
+  })
+  return promise
+}
+
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return hasMethod(value, 'then')
+}
+
+let hasWarned = false
+
+function over(): StoreError {
+  return new StoreError('store_unavailable', OVER)
 }
 
 const OVER =

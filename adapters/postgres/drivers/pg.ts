@@ -1,6 +1,7 @@
 import { StoreError } from '../../../src/index.js'
 import {
   COMMIT_MS,
+  callSafely,
   hasMethod,
   ROLLBACK_MS,
   type TransactionScope,
@@ -66,7 +67,7 @@ export function pgDriver<Handed>(
     async transaction(work, commitOf = unchecked) {
       const { client, broken, release, stopListening } = await connect(pool)
       const tx = { client, isBegun: false }
-      const scope = transactionScope()
+      const scope = transactionScope({ refuse })
       let unusable: Error | undefined
       try {
         const result = await scope.run(() =>
@@ -107,6 +108,24 @@ export function pgDriver<Handed>(
       return `The pool of the inbox has no idle connection (${totalCount} in use, ${waitingCount} waiting): if the handler uses the pool beside ctx.tx, it waits for the connection that it holds itself. Use ctx.tx alone, and set connectionTimeoutMillis on the pool.`
     },
   }
+}
+
+/** As pg does on a closed connection: by the callback, or by the query itself, such as that of a cursor. */
+function refuse(
+  { name }: { readonly name: string },
+  given: readonly unknown[],
+  error: StoreError,
+): { returned: unknown } | undefined {
+  if (name !== 'query') return undefined
+  const [query] = given as [{ handleError?(error: Error): void }]
+  const isQuery = hasMethod(query, 'handleError')
+  const callback = given.find((one) => typeof one === 'function') as ((error: Error) => void) | undefined
+  if (!isQuery && callback === undefined) return undefined
+  setTimeout(() => {
+    callSafely(callback, error)
+    if (isQuery) callSafely(() => query.handleError?.(error))
+  }, 0)
+  return { returned: isQuery ? query : undefined }
 }
 
 /** In one message: if a part of it fails, the server ignores the rest. */
@@ -195,7 +214,7 @@ function withoutTransactions(client: PgClient): PgClient {
     get(target, name) {
       const value: unknown = Reflect.get(target, name)
       if (name !== 'query') return value
-      return (...parameters: unknown[]) => {
+      return function query(...parameters: unknown[]): unknown {
         const [statement] = parameters as [string | { text?: unknown }]
         const text = typeof statement === 'string' ? statement : statement?.text
         if (ENDS_OR_BEGINS.test(String(text))) throw inboxTransaction()

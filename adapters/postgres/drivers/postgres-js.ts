@@ -9,6 +9,7 @@ import {
   unchecked,
 } from './driver.js'
 import { nextPoll } from './next-poll.js'
+import { watchQuery } from './pending-query.js'
 import { beginning, withoutStrangers } from './strangers.js'
 
 /** The part of the `sql` of postgres.js that is used. */
@@ -53,7 +54,7 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
       work: (tx: PostgresJsTransaction, handed: PostgresJsTransaction) => Promise<R>,
       commitOf: CommitOf<R> = unchecked,
     ) {
-      const scope = transactionScope(nextPoll)
+      const scope = transactionScope({ afterWork: nextPoll, watch: watchQuery })
       let unwritten: { result: R } | undefined
       try {
         const ended = await beginning(transaction<{ result: R }>, async (tx) => {

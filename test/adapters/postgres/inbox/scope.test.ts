@@ -1,3 +1,5 @@
+import type { PoolClient } from 'pg'
+import { postgresInbox } from 'tix-webhooks/postgres'
 import { describe, expect, test } from 'vitest'
 import { transactionScope } from '../../../../src/idempotency/transaction-scope.js'
 import { onPostgres } from '../../../support/on-servers.js'
@@ -35,10 +37,27 @@ onPostgres('the scope of a client of pg', () => {
     const listened = tx.on('notice', () => {})
     await run(() => tx.query('SELECT 1'))
     for (const late of [() => tx.query('SELECT 1'), () => Reflect.apply(query, tx, ['SELECT 1'])]) {
-      expect(late).toThrow(OVER)
+      await expect(late()).rejects.toThrow(OVER)
     }
-    expect(() => listened.query('SELECT 1')).toThrow(OVER)
+    await expect(listened.query('SELECT 1')).rejects.toThrow(OVER)
     client.release()
+  })
+
+  test('refuses as pg does: by a callback, or an error of the query that is given; and what nobody awaits ends no process', async () => {
+    let tx: PoolClient | undefined
+    await postgresInbox(openPg(database)).once({ key: null, retainMs: 1 }, async (given) => {
+      tx = given as unknown as PoolClient
+    })
+    const late = tx as PoolClient
+    void late.query('SELECT 1')
+    expect(await new Promise((resolve) => late.query('SELECT 1', resolve))).toMatchObject({
+      message: expect.stringMatching(OVER),
+    })
+    const refused = await new Promise<Error>((handleError) => {
+      const query = { submit() {}, handleError }
+      expect(late.query(query)).toBe(query)
+    })
+    expect(refused.message).toMatch(OVER)
   })
 })
 
@@ -72,6 +91,27 @@ describe('a function that is given to the transaction', () => {
     await new Promise((resolve) => setTimeout(resolve, 5))
     return isSettled
   }
+
+  test('is a builder of a query, or a stream, of which each call after the end leads to a promise that rejects', async () => {
+    interface Builder extends PromiseLike<unknown>, AsyncIterable<unknown> {
+      select(): Builder
+      from(table: string): Builder
+      on(event: string, listener: (value: unknown) => void): Builder
+    }
+    const { bind, run } = transactionScope()
+    const tx = bind({ query() {}, select: () => ({}) }) as unknown as Builder
+    await run(async () => {})
+    await expect(tx.select().from('orders')).rejects.toThrow(OVER)
+    const read = async (): Promise<void> => {
+      for await (const _ of tx.select());
+    }
+    await expect(read()).rejects.toThrow(OVER)
+    expect(await new Promise((resolve) => tx.select().on('end', resolve).on('error', resolve))).toMatchObject(
+      {
+        message: expect.stringMatching(OVER),
+      },
+    )
+  })
 
   test('is not called after the end', async () => {
     const original = transaction()

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { Pool } from 'pg'
-import type { TransactionSql } from 'postgres'
+import type { Row, TransactionSql } from 'postgres'
 import { ddl, postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { orderCreated } from '../../../support/deliveries.js'
@@ -9,10 +9,12 @@ import {
   type ClientOptions,
   INBOX_CLIENTS,
   type InboxClient,
+  type OpenClient,
   openPostgresJs,
 } from '../../../support/postgres-clients.js'
 import { type TestDatabase, testDatabase } from '../../../support/postgres-database.js'
 import { endpoint } from '../../../support/postgres-endpoint.js'
+import { deferred } from '../../../support/promises.js'
 import { startProxy, type TcpProxy } from '../../../support/tcp-proxy.js'
 
 const MAX = 2
@@ -139,6 +141,75 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
       ])
     },
   )
+
+  type Way = (client: OpenClient, tx: TransactionSql, later: Promise<void>) => unknown
+  const ending = (tx: TransactionSql) => tx.unsafe(ENDING)
+  const WAYS: readonly (readonly [string, Way])[] = [
+    ['a savepoint', (client, tx) => client.savepoint(tx, (inner) => client.run(inner, ENDING))],
+    [
+      'a savepoint after a statement whose error it catches',
+      (client, tx) => client.run(tx, ENDING).catch(() => client.savepoint(tx, async () => {})),
+    ],
+    [
+      'one statement after the other, whose errors it catches',
+      async (client, tx) => {
+        for (let left = 3; left > 0; left--) await client.run(tx, ENDING).catch(() => {})
+        await client.run(tx, ENDING)
+      },
+    ],
+  ]
+  const OF_POSTGRES_JS: readonly (readonly [string, Way])[] = [
+    ['a savepoint in a savepoint', (_, tx) => tx.savepoint((inner) => inner.savepoint(ending))],
+    [
+      'a query that was made before, and is sent later',
+      async (_, tx) => {
+        const later = tx`SELECT 1`
+        await ending(tx).then(undefined, () => {})
+        await later
+      },
+    ],
+    [
+      'the rows of a cursor',
+      async (_, tx) => {
+        for await (const [row] of cursor(tx).cursor(2)) await end(row)
+        await tx`SELECT 1`
+      },
+    ],
+    [
+      'the rows of a cursor, by a function that goes on later',
+      (_, tx, later) => cursor(tx).cursor(2, ([row]) => end(row).then(() => later)),
+    ],
+  ]
+
+  const cursor = (tx: TransactionSql) => tx`SELECT pg_backend_pid() AS pid FROM generate_series(1, 9)`
+  /** Ends a session from another one. */
+  const end = async (row: Row | undefined) =>
+    void (await database.query('SELECT pg_terminate_backend($1, 60000)', [row?.pid]))
+
+  test.each([
+    ...INBOX_CLIENTS.flatMap((client) =>
+      WAYS.map(([name, way]) => [client.name, name, client, way] as const),
+    ),
+    ...OF_POSTGRES_JS.map(
+      ([name, way]) => ['postgres.js', name, INBOX_CLIENTS[1] as InboxClient, way] as const,
+    ),
+  ])('over %s leaves no handler pending in %s', async (_, __, library, way) => {
+    const client = library.open(database, { max: 1 })
+    const later = deferred()
+    const { send } = await endpoint({
+      inbox: client.inbox(),
+      on: {
+        'order.created': (event, { tx }) =>
+          event.data.order.id === 'ended'
+            ? way(client, tx as TransactionSql, later.promise)
+            : client.run(tx, 'SELECT 1'),
+      },
+    })
+    expect((await send(orderCreated({ id: 'ended' }))).outcome).toMatch(/^(failed|unavailable)$/)
+    expect((await send(orderCreated({ id: 'other' }))).outcome).toBe('handled')
+    later.resolve()
+    expect((await send(orderCreated({ id: 'another' }))).outcome).toBe('handled')
+  })
 
   test('in a statement of the app does not fail the next call of a store over postgres.js, nor show in one that is lost with it', async () => {
     const sql = openPostgresJs(database, { max: 1 })
