@@ -16,7 +16,7 @@ export interface Call {
 export type FaultKind = 'dies before' | 'dies after' | 'rejects without effect' | 'rejects after its effect'
 
 /** A fault at one call. */
-export interface Fault extends Pick<Call, 'number' | 'name' | 'nth'> {
+export interface Fault extends Pick<Call, 'number' | 'name' | 'nth' | 'isAsync'> {
   readonly kind: FaultKind
 }
 

@@ -36,6 +36,9 @@ const OPTION_NAMES: readonly (keyof InterruptionOptions<object>)[] = ['prepare',
  * statement or a transaction. A dead process makes no further call, its timers end, its `close` is called, and its transactions are
  * rolled back. Time is virtual: the lease of a store in the world, and three days of retries, take none.
  *
+ * A process that dies before a call that returns a promise may answer first, if it does not wait for the call: a delivery that was
+ * answered 2xx is not sent again. Timers of less than a second are waited for.
+ *
  * The world may have a `Symbol.asyncDispose`: it is called for a world that you do not get, such as that of the first run.
  *
  * @param options `prepare` makes a new world, an object of what survives a crash: a database, a mailer, a store. `start` makes a process
@@ -49,17 +52,18 @@ const OPTION_NAMES: readonly (keyof InterruptionOptions<object>)[] = ['prepare',
  *
  * const secret = 'whsec_test'
  * const all = await interruptions({
- *   prepare: () => ({ tickets: new Map<string, string>() }),
- *   start: ({ tickets }, { now }) => {
- *     const on = { 'order.created': (event: { data: { order: { id: string } } }) => void tickets.set(event.data.order.id, 'A1') }
- *     return tixWebhooks({ secret, now, on })
+ *   prepare: () => {
+ *     const rows = new Map<string, number>()
+ *     return { rows, db: { upsert: async (id: string, cents: number) => void rows.set(id, cents) } }
  *   },
+ *   start: ({ db }, { now }) =>
+ *     tixWebhooks({ secret, now, on: { 'order.created': ({ data }) => db.upsert(data.order.id, data.order.total_cents) } }),
  *   delivery: await signedDelivery('order.created', { secret }),
  * })
  *
  * for (const { name, run } of all) {
- *   const { tickets } = await run()
- *   console.assert(tickets.size === 1, name)
+ *   const { rows } = await run()
+ *   console.assert(rows.size === 1, name)
  * }
  * ```
  */

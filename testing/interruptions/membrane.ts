@@ -130,7 +130,7 @@ export class Membrane {
     const { life } = this
     if (!life.reachesWorld) return life.nowhere()
     const counted = place.isCounted ? life.begin(place.name, self) : undefined
-    if (counted?.kind === 'dies before') return this.die()
+    if (counted?.kind === 'dies before') return life.waits ? life.withhold() : this.die()
     if (counted?.kind === 'rejects without effect') return Promise.reject(timeout(place.name))
     const given = resultOf(place)
     let result: unknown

@@ -29,6 +29,14 @@ export class ProcessLife {
   /** The context of the code that its `close` runs. */
   private readonly closer = {}
   private isClosing = false
+  /** Its death, if a call was withheld. */
+  private ending: Promise<void> | undefined
+  /** Callbacks that a call in flight waits for. */
+  private callbacks = 0
+  /** Timers that are due soon. */
+  private timers = 0
+  /** How much has happened in it. */
+  private events = 0
   /** The number of calls of the world on the stack. */
   private depth = 0
 
@@ -50,6 +58,11 @@ export class ProcessLife {
   /** Whether a call made now reaches the world: the process lives, or its `close` makes the call. */
   get reachesWorld(): boolean {
     return this.isAlive || this.closes
+  }
+
+  /** Whether the call of the fault returns a promise, which the process may or may not wait for. */
+  get waits(): boolean {
+    return this.fault?.isAsync === true
   }
 
   private get closes(): boolean {
@@ -78,6 +91,7 @@ export class ProcessLife {
       isAsync: false,
     }
     this.calls.push(call)
+    this.events += 1
     const kind = !this.isInterrupted && isAt(this.fault, call) ? this.fault?.kind : undefined
     if (kind !== 'dies before') this.story.called(call.number, name)
     if (kind !== undefined) this.isInterrupted = true
@@ -107,7 +121,10 @@ export class ProcessLife {
       () => {},
     )
     this.inFlight.add(settled)
-    settled.then(() => this.inFlight.delete(settled))
+    settled.then(() => {
+      this.events += 1
+      this.inFlight.delete(settled)
+    })
   }
 
   /** Notes the result of a call. */
@@ -134,18 +151,32 @@ export class ProcessLife {
     else act()
   }
 
+  /** Notes a timer of the process. */
+  timer(ms: number): void {
+    if (ms >= SOON_MS) return
+    this.timers += 1
+    setTimeout(() => {
+      this.timers -= 1
+    }, ms)
+  }
+
   /** The promise that the world gets from a callback: it rejects when the process dies. */
   untilDeath(result: PromiseLike<unknown>): Promise<unknown> {
     const promise = new Promise((resolve, reject) => {
       const die = (): void => reject(new ProcessDied())
       if (this.isAlive) this.onDeath(die)
+      this.callbacks += 1
+      const end = (): void => {
+        this.callbacks -= 1
+        this.deaths.delete(die)
+      }
       result.then(
         (value) => {
-          this.deaths.delete(die)
+          end()
           resolve(value)
         },
         (error) => {
-          this.deaths.delete(die)
+          end()
           reject(error)
         },
       )
@@ -160,6 +191,15 @@ export class ProcessLife {
     const ended = Promise.reject(new ProcessDied())
     ended.catch(() => {})
     return ended
+  }
+
+  /**
+   * The promise of the call that is not made. The process goes on until nothing happens in it: one that does not wait for the call answers,
+   * and then loses it.
+   */
+  withhold(): Promise<never> {
+    this.ending = this.quiet().then(() => this.die())
+    return new Promise(() => {})
   }
 
   /** The process dies at a call. */
@@ -187,14 +227,38 @@ export class ProcessLife {
   }
 
   /** Resolves when the calls that are in flight have settled. */
-  async settled(): Promise<void> {
+  private async settled(): Promise<void> {
     await soon(Promise.all(this.inFlight))
+  }
+
+  /** Resolves when the process does nothing any more, or is dead and its last calls have settled. It may have answered before. */
+  async idle(): Promise<void> {
+    await this.quiet()
+    await this.ending
+    await this.settled()
+  }
+
+  /** No call is in flight but those that wait for its own callbacks, no timer is due soon, and there was no call for some turns. */
+  private async quiet(): Promise<void> {
+    let isLate = false
+    const late = setTimeout(() => {
+      isLate = true
+    }, SOON_MS)
+    let before = -1
+    for (let quiet = 0; quiet < QUIET_TURNS && !isLate && this.isAlive; quiet += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      if (this.events !== before || this.inFlight.size > this.callbacks || this.timers > 0) quiet = 0
+      before = this.events
+    }
+    clearTimeout(late)
   }
 }
 
 /** Taken before a test puts a fake clock in. */
 const { setTimeout, clearTimeout } = globalThis
 const SOON_MS = 1000
+/** An answer by a socket takes a few. */
+const QUIET_TURNS = 20
 
 /** Waits for a promise, but not forever: a call may wait for an event that never happens. */
 async function soon(promise: Promise<unknown>): Promise<void> {

@@ -52,19 +52,14 @@ export class Processes<World extends object, Delivery extends AnyDelivery> {
     this.running ??= await this.open()
     const { life, send } = this.running
     const signed = this.readsClock ? delivery : await delivery.signAgain({ now: Date.now })
-    const answer = await untilDeath(life, () => send(signed))
-    // The call at which it dies may be one that the handler does not wait for.
-    await life.settled()
-    if (!life.isAlive) {
-      await this.end()
-      throw new Error('The process died.')
-    }
-    if ('error' in answer) {
-      story.note(`send rejected: ${messageOf(answer.error)}`)
-      throw answer.error
-    }
-    story.note(`answered ${await describeAnswer(answer.value)}`)
-    return answer.value as AnyAnswer
+    const end = await untilDeath(life, () => send(signed))
+    if ('value' in end) story.note(`answered ${await describeAnswer(end.value)}`)
+    else if ('error' in end) story.note(`send rejected: ${messageOf(end.error)}`)
+    // The call at which it dies may be one that the handler does not wait for, and what it has answered by then is known to the sender.
+    await life.idle()
+    if (!life.isAlive) await this.end()
+    if ('value' in end) return end.value as AnyAnswer
+    throw 'error' in end ? end.error : new Error('The process died.')
   }
 
   /** Ends the process that runs. */
@@ -94,7 +89,7 @@ export class Processes<World extends object, Delivery extends AnyDelivery> {
       return clock.now()
     }
     const started = await untilDeath(life, () => this.start(shown, { clock, now }))
-    if (!life.isAlive) {
+    if (!life.isAlive || 'hasDied' in started) {
       await life.close(undefined)
       throw new Error('The process died.')
     }
@@ -110,9 +105,10 @@ export class Processes<World extends object, Delivery extends AnyDelivery> {
   }
 }
 
-type End = { readonly value: unknown } | { readonly error: unknown }
+const DIED = { hasDied: true } as const
+type End = { readonly value: unknown } | { readonly error: unknown } | typeof DIED
 
-/** Runs code of a process. If it dies, the result is lost. */
+/** Runs code of a process. If it dies before the end, the result is lost. */
 async function untilDeath(life: ProcessLife, act: () => unknown): Promise<End> {
   const result = life
     .inside(async () => act())
@@ -120,7 +116,7 @@ async function untilDeath(life: ProcessLife, act: () => unknown): Promise<End> {
       (value): End => ({ value }),
       (error): End => ({ error }),
     )
-  return Promise.race([result, life.died.then((): End => ({ value: undefined }))])
+  return Promise.race([result, life.died.then((): End => DIED)])
 }
 
 function processOf<Delivery extends AnyDelivery>(started: unknown): Omit<Running<Delivery>, 'life'> {

@@ -5,6 +5,7 @@ export interface Owner {
   readonly isAlive: boolean
   readonly nowhere: () => never
   onDeath(act: () => void): void
+  timer(ms: number): void
 }
 
 type Functions = Record<string, ((...args: unknown[]) => unknown) | undefined>
@@ -34,10 +35,11 @@ function install(isOwner: (owner: unknown) => owner is Owner): () => void {
   const printing = console as unknown as Functions
   const undo = [
     ...Object.entries(CLEARED_BY).map(([set, clear]) =>
-      replace(globals, set, isOwner, (owner, timer) => {
+      replace(globals, set, isOwner, (owner, timer, [, ms]) => {
         // Its own counterpart, because a test may install or remove fake timers in between.
         const end = globals[clear]
         owner.onDeath(() => end?.(timer))
+        if (set === 'setTimeout') owner.timer(Number(ms ?? 0))
       }),
     ),
     ...PRINTING.map((name) => replace(printing, name, isOwner)),
@@ -52,7 +54,7 @@ function replace(
   holder: Functions,
   name: string,
   isOwner: (owner: unknown) => owner is Owner,
-  called?: (owner: Owner, result: unknown) => void,
+  called?: (owner: Owner, result: unknown, args: readonly unknown[]) => void,
 ): () => void {
   const real = holder[name]
   if (real === undefined) return () => {}
@@ -62,7 +64,7 @@ function replace(
       if (!isOwner(owner)) return Reflect.apply(target, self, args)
       if (!owner.isAlive) return owner.nowhere()
       const result: unknown = Reflect.apply(target, self, args)
-      called?.(owner, result)
+      called?.(owner, result, args)
       return result
     },
   })

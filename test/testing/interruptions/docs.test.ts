@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { snippetsFolder, snippetsOf } from '../../support/compile.js'
 import { readPage } from '../../support/pages.js'
 
-test('the handler of docs/testing.md sends two mails in the two runs that the page names', async () => {
+test('the handler of docs/testing.md sends two mails in the two runs that the page names, and none in a third if it forgets its await', async () => {
   const [snippet = '', ...others] = snippetsOf('docs/testing.md', 'ts').filter((code) =>
     code.includes('interruptions('),
   )
@@ -15,13 +15,21 @@ test('the handler of docs/testing.md sends two mails in the two runs that the pa
     .replace('const all', 'export const all')
     .replace(/^import .* from 'vitest'$/m, '')
     .split('for (const { name')
-  const { all } = await import(/* @vite-ignore */ write('snippet', code))
-  expect(all).toHaveLength(6)
-  const wrong: string[] = []
-  for (const { name, run } of all) {
-    const { sent } = await run()
-    if (sent.length !== 1) wrong.push(name)
+  const wrongIn = async (name: string, code: string) => {
+    const { all } = await import(/* @vite-ignore */ write(name, code))
+    expect(all).toHaveLength(6)
+    const wrong: Record<string, number> = {}
+    for (const { name, run } of all) {
+      const { sent } = await run()
+      if (sent.length !== 1) wrong[name] = sent.length
+    }
+    return wrong
   }
-  const named = /^Two of the six fail, `(.*?)` and `(.*?)`/m.exec(readPage('docs/testing.md'))
-  expect(wrong).toEqual(named?.slice(1))
+  const page = readPage('docs/testing.md')
+  const named = /^Two of the six fail, `(.*?)` and `(.*?)`/m.exec(page)?.slice(1)
+  expect(await wrongIn('snippet', code)).toEqual(Object.fromEntries((named ?? []).map((name) => [name, 2])))
+
+  const forgetful = code.replace('=> mailer.send', '=> void mailer.send')
+  const lost = /Without its await[^`]*`(.*?)`/.exec(page)?.[1] ?? ''
+  expect(await wrongIn('forgetful', forgetful)).toMatchObject({ [lost]: 0 })
 })

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { memoryStore } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import {
@@ -113,22 +114,6 @@ test('the story of a run has its attempts, calls, interruption and answers', asy
       '  answered 200 {"outcome":"handled"}',
     ].join('\n'),
   )
-})
-
-test('an event that is lost is seen: a call that the handler does not wait for dies after the answer', async () => {
-  const aTurn = () => new Promise((resolve) => setImmediate(resolve))
-  const all = await interruptions({
-    prepare: () => ({ ...prepare(), slow: { wait: aTurn } }),
-    start: (world, context) =>
-      started(({ mailer }, { order }) => {
-        world.slow
-          .wait()
-          .then(aTurn)
-          .then(() => mailer.send(order.buyer_email))
-      })(world, context),
-    delivery,
-  })
-  expect(await mailsAfter(all)).toMatchObject({ 'dies after store.complete (call 3)': 0 })
 })
 
 test('deliveries are delivered one after the other, and may be made of the world', async () => {

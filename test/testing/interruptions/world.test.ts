@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { EventEmitter } from 'node:events'
 import Libsql from 'libsql'
 import { interruptions, signedDelivery } from 'tix-webhooks/testing'
