@@ -36,7 +36,7 @@ export interface HandlerContext<Request = unknown, Tx = unknown, Found = unknown
   readonly replayed: boolean
   /** When the service signed this delivery. */
   readonly signedAt: Date
-  /** The index of the secret that matched. */
+  /** The index of the secret that matched; of a replay, in the list as it was when the delivery arrived. */
   readonly secretIndex: number
   /** The bytes as they were sent. */
   readonly rawBody: Uint8Array
@@ -51,10 +51,9 @@ export interface HandlerContext<Request = unknown, Tx = unknown, Found = unknown
 }
 
 /**
- * Handles an event. When it returns, or its promise resolves, the event is handled; a `RetryLater` or a `Discard` that it throws is
- * obeyed, and any other error makes the service retry. A list of promises is awaited. A result that shows a failure (an error, a
- * `Response` that is not ok, `{ statusCode: 500 }`, `{ data: null, error }`), or work that nothing has begun (an Observable, an iterator,
- * a function, a query that was not executed), counts as an error.
+ * Handles an event. When it returns, or its promise resolves, the event is handled; a `RetryLater` or a `Discard` that it throws or returns
+ * is obeyed, and any other error makes the service retry. A list of promises is awaited. A `Response` that is not ok, a supabase-js result
+ * with an error, or work that nothing has begun (a function, a generator object, an Observable, an Effect), counts as an error.
  */
 export type Handler<Event, Request = unknown, Tx = unknown, Found = unknown> = (
   event: Event,

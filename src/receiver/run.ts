@@ -1,9 +1,8 @@
 import { SETTLING_MS } from '../durations.js'
 import { codeOf, RunError, StoreError } from '../errors.js'
 import type { Denial, Grant, Guard, GuardedDelivery } from '../idempotency/guard.js'
-import { isThenable } from '../lib/call-safely.js'
 import { type Deferred, deferred } from '../lib/deferred.js'
-import { awaitable, checkReturned, settled } from '../lib/handler-result.js'
+import { settled } from '../lib/handler-result.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
 import type { Alarm } from '../lib/time/alarm-clock.js'
 import type { Bounded } from './operation/drain.js'
@@ -122,14 +121,11 @@ class Run<Request> implements Bounded {
     }
     this.state.hasBegun = true
     try {
-      const returned = awaitable(this.calls.handler(grant), kind)
-      if (isThenable(returned)) {
-        // The handler may have blocked the event loop since.
-        this.limit(nowMs)
-        return this.settle(returned)
-      }
-      checkReturned(returned, kind)
-      return this.endAs(HANDLED)
+      const settling = settled(this.calls.handler(grant), kind)
+      if (!isPromise(settling)) return this.endAs(HANDLED)
+      // The handler may have blocked the event loop since.
+      this.limit(nowMs)
+      return this.settle(settling)
     } catch (thrown) {
       return this.endAs(outcomeOfThrown(thrown, kind))
     }
@@ -142,15 +138,12 @@ class Run<Request> implements Bounded {
     this.givingUp = this.state.clock.set(() => this.giveUp(), this.endsAtMs, true)
   }
 
-  private async settle(returned: PromiseLike<unknown>): Promise<Outcome> {
-    const { kind } = this.state
+  private async settle(settling: Promise<void>): Promise<Outcome> {
     let end = HANDLED
     try {
-      // Not by `then`, which a promise may override.
-      const value = await returned
-      if (value !== undefined) await settled(value, kind)
+      await settling
     } catch (thrown) {
-      end = outcomeOfThrown(thrown, kind)
+      end = outcomeOfThrown(thrown, this.state.kind)
     }
     return this.endAs(end)
   }
@@ -239,7 +232,7 @@ export function timedOutBeforeRun(timeoutMs: number): RunError {
 function handlerTimedOut(kind: string, timeoutMs: number, hint: string): RunError {
   return new RunError(
     'timed_out',
-    `The handler of ${kind} had not returned after ${timeoutMs / 1000} s (timeoutSeconds): the sender was asked to retry, and the handler continues. Hand long work to a queue, or raise timeoutSeconds if the sender waits longer.${hint === '' ? '' : ` ${hint}`}`,
+    `The handler of ${kind} had not returned after ${timeoutMs / 1000} s (timeoutSeconds); it continues, and if it succeeds, the event is handled. Hand long work to a queue, or raise timeoutSeconds if the sender waits longer.${hint === '' ? '' : ` ${hint}`}`,
   )
 }
 
