@@ -116,7 +116,9 @@ export function validated<T>(method: Method, result: unknown, read: Reader<T>): 
 
 /** A status that is not awaited is a promise, whose rejection would end the process. */
 function ignoreMembers(result: unknown): void {
-  callSafely(() => Object.values(result as object).forEach(ignoreRejection))
+  callSafely(() => {
+    for (const member of Object.values(result as object)) ignoreRejection(member)
+  })
 }
 
 /** An inbox that resolves to the bare word is the likeliest mistake. */

@@ -7,13 +7,19 @@ import { redactError } from '../lib/errors/redact-error.js'
 import { userFrames } from '../lib/errors/user-frames.js'
 import { monotonicMs } from '../lib/time/timers.js'
 import type { Delivery } from './delivery.js'
-import type { SlotLimits } from './operation/run-slots.js'
+import type { ReachedLimit } from './operation/run-slots.js'
 import { thrownByUser } from './thrown-by-user.js'
 
-/** The place in an endpoint that a log line is about; unknown parts are left out. */
-export interface LogPlace {
-  readonly kind?: string
-  readonly key?: string
+/** The delivery that a line is about; what is not known yet is empty or undefined. */
+export interface LoggedDelivery {
+  readonly delivery: Delivery
+  readonly account: string | undefined
+  readonly kind: string
+  readonly key: string | undefined
+  readonly attempt: number | undefined
+  /** Of the event, or of the delivery. */
+  readonly ageSeconds: number | undefined
+  readonly replayed: boolean
 }
 
 /** A line is for a person to read: the values in a message may come from a stranger and be long. */
@@ -28,8 +34,9 @@ const REPEATS_LOGGED = 3
 /** More causes than our own messages have: the others are counted by their code alone. */
 const MAX_CAUSES_COUNTED = 100
 
-/** The kinds come from the sender. */
+/** The kinds come from the sender: so many are logged of an account, and of all accounts after the first hundred together. */
 const MAX_UNHANDLED_KINDS = 100
+const MAX_ACCOUNTS_COUNTED = 100
 const MAX_KIND_LENGTH = 100
 
 const UNWANTED =
@@ -41,84 +48,114 @@ const UNWANTED =
  */
 export class DefaultLog {
   private readonly unhandledKinds = new Set<string>()
+  /** How many kinds of an account were logged, so that one with many does not hide those of another. */
+  private readonly unhandledByAccount = new Map<string | undefined, number>()
   /** By cause and account, so that strangers without a header do not hide signatures that do not match. */
   private readonly repeats = new Map<string, Repeated>()
-
-  private overload = { fromMs: Number.NEGATIVE_INFINITY, unlogged: 0 }
+  /** The user's functions whose failure was logged. */
+  private readonly failedCallbacks = new Set<string>()
 
   /** @param namespace absent if the user gave none */
   constructor(private readonly namespace: string | undefined) {}
 
   /** Logs a fault of ours or of the user's code in a delivery of the service: each one. */
-  fault(delivery: Delivery, error: unknown, { kind, key }: LogPlace): void {
+  fault(logged: LoggedDelivery, error: unknown): void {
     const { message, code, thrown } = shownOf(error)
-    write(delivery, lineOf([kind, key], message, code), thrown)
+    this.write(logged, message, code, thrown)
   }
 
   /** Logs a fault in a delivery that was not verified. Anybody can cause it at any rate, so a few a minute are logged. */
-  unverifiedFault(delivery: Delivery, error: unknown, account?: string): void {
-    const { message, code, thrown } = shownOf(error)
-    const cause = isWebhookError(error) ? message : ''
-    this.limited(delivery, { message, code, thrown, account, cause, ending: 'failed' })
+  unverifiedFault(logged: LoggedDelivery, error: unknown): void {
+    const shown = shownOf(error)
+    const cause = isWebhookError(error) ? shown.message : ''
+    this.limited(logged, { ...shown, account: logged.account, cause, ending: 'failed' })
   }
 
   /** Logs a refused request. Anybody can send those at any rate, so a few a minute are logged. */
-  refusal(delivery: Delivery, error: unknown, account?: string): void {
-    const message = messageOf(error)
-    this.limited(delivery, { message, code: codeOf(error), account, cause: '', ending: 'refused' })
+  refusal(logged: LoggedDelivery, error: unknown): void {
+    const shown = { message: messageOf(error), code: codeOf(error), account: logged.account }
+    this.limited(logged, { ...shown, cause: '', ending: 'refused' })
+  }
+
+  /** Logs that a delivery was refused because too many run: one line a minute, for each account at its own limit. */
+  overloaded(logged: LoggedDelivery, reached: ReachedLimit, most: number): void {
+    const isOwn = reached === 'perAccount'
+    const message = isOwn
+      ? `Refused, because too many deliveries of this account came at once: as many were running as concurrency allows an account (perAccount: ${most}; half of the runs by default).`
+      : `Refused, because too many deliveries came at once: as many were running as concurrency allows (runs: ${most}; all connections of an inbox's pool but one by default).`
+    this.limited(logged, {
+      message,
+      code: 'too_many_runs',
+      account: isOwn ? logged.account : undefined,
+      cause: reached,
+      ending: 'refused',
+      lines: 1,
+    })
+  }
+
+  /** Logs that a function of the user's failed whose result does not matter: once for each function. */
+  callback(logged: LoggedDelivery, name: string, error: unknown): void {
+    if (this.failedCallbacks.has(name)) return
+    this.failedCallbacks.add(name)
+    const { message, code, thrown } = shownOf(error)
+    const advice = 'Logged once; it changes no answer. A method of an object must be wrapped in a function.'
+    this.write(logged, `${name} failed. ${advice} It threw or rejected: ${message}`, code, thrown)
+  }
+
+  /** Logs that no handler takes this kind: once for each kind, for at most a hundred kinds of an account. */
+  unhandled(logged: LoggedDelivery): void {
+    const { kind, account } = logged
+    const known = kind.slice(0, MAX_KIND_LENGTH)
+    const counts = this.unhandledByAccount
+    const counted = counts.has(account) || counts.size < MAX_ACCOUNTS_COUNTED ? account : ''
+    const count = counts.get(counted) ?? 0
+    if (count >= MAX_UNHANDLED_KINDS || this.unhandledKinds.has(known)) return
+    counts.set(counted, count + 1)
+    this.unhandledKinds.add(known)
+    this.write(logged, UNWANTED)
   }
 
   /** Logs the first few of a cause in a minute, and then their number. */
-  private limited(delivery: Delivery, { message, thrown, cause, ...shown }: Limited): void {
-    const { code = '', account, ending } = shown
+  private limited(logged: LoggedDelivery, { message, thrown, cause, ...shown }: Limited): void {
+    const { code = '', account, ending, lines = REPEATS_LOGGED } = shown
     const now = monotonicMs()
     const own = `${code} ${account} ${cause}`
-    if (!this.repeats.has(own) && this.repeats.size >= MAX_CAUSES_COUNTED) this.forgetPast(delivery, now)
+    if (!this.repeats.has(own) && this.repeats.size >= MAX_CAUSES_COUNTED) this.forgetPast(logged, now)
     const key = this.repeats.has(own) || this.repeats.size < MAX_CAUSES_COUNTED ? own : code
-    if (isPast(this.repeats.get(key), now)) this.forget(delivery, key)
+    if (isPast(this.repeats.get(key), now)) this.forget(logged, key)
     // A line that several accounts share names no account.
     const ofOne = key === own ? account : undefined
-    const repeated = this.repeats.get(key) ?? { fromMs: now, count: 0, code, account: ofOne, ending }
+    const repeated = this.repeats.get(key) ?? { fromMs: now, count: 0, code, account: ofOne, ending, lines }
     this.repeats.set(key, repeated)
     repeated.count += 1
-    if (repeated.count > REPEATS_LOGGED) return
-    const further = repeated.count === REPEATS_LOGGED ? ' Further ones are counted for a minute.' : ''
-    write(delivery, lineOf([pathOf(delivery), this.namespace, account], `${message}${further}`, code), thrown)
+    if (repeated.count > lines) return
+    const further = repeated.count === lines ? ' Further ones are counted for a minute.' : ''
+    this.write(logged, `${message}${further}`, code, thrown)
   }
 
-  private forgetPast(delivery: Delivery, now: number): void {
-    for (const [key, repeated] of this.repeats) if (isPast(repeated, now)) this.forget(delivery, key)
+  private forgetPast(logged: LoggedDelivery, now: number): void {
+    for (const [key, repeated] of this.repeats) if (isPast(repeated, now)) this.forget(logged, key)
   }
 
   /** Logs how many were not. */
-  private forget(delivery: Delivery, key: string): void {
-    const { count = 0, code, account, ending } = this.repeats.get(key) ?? {}
+  private forget({ delivery }: LoggedDelivery, key: string): void {
+    const { count = 0, code, account, ending, lines = 0 } = this.repeats.get(key) ?? {}
     this.repeats.delete(key)
-    if (count <= REPEATS_LOGGED) return
-    const others = `… and ${count - REPEATS_LOGGED} more ${ending}.`
-    write(delivery, lineOf([this.namespace, account], others, code))
+    if (count <= lines) return
+    const others = `… and ${count - lines} more ${ending}.`
+    write(delivery, lineOf(joined([this.namespace, account], ' '), others, code))
   }
 
-  /** Logs that a delivery was refused because too many run: one line a minute. */
-  overloaded(delivery: Delivery, { runs }: SlotLimits, account?: string): void {
-    const now = monotonicMs()
-    if (now - this.overload.fromMs < LOG_WINDOW_MS) {
-      this.overload.unlogged += 1
-      return
-    }
-    const { unlogged } = this.overload
-    const others = unlogged > 0 ? ` So were ${unlogged} since the last line.` : ''
-    const message = `Too many deliveries at once: as many were running as concurrency allows (runs: ${runs}; without the option, all connections of an inbox's pool but one), or as many of this account. The sender was asked to retry.${others} Logged once a minute.`
-    this.overload = { fromMs: now, unlogged: 0 }
-    write(delivery, lineOf([pathOf(delivery), this.namespace, account], message, 'too_many_runs'))
+  private write(logged: LoggedDelivery, message: string, code?: string, thrown?: Shown['thrown']): void {
+    write(logged.delivery, lineOf(this.placeOf(logged), message, code), thrown)
   }
 
-  /** Logs that no handler takes this kind: once for each kind, for at most a hundred kinds. */
-  unhandled(delivery: Delivery, kind: string): void {
-    const known = kind.slice(0, MAX_KIND_LENGTH)
-    if (this.unhandledKinds.size >= MAX_UNHANDLED_KINDS || this.unhandledKinds.has(known)) return
-    this.unhandledKinds.add(known)
-    write(delivery, lineOf([kind], UNWANTED))
+  /** Where and what: `/hooks orders acme order.created orders/acme/order.created/ord_3, attempt 3, 2 h old`. */
+  private placeOf(logged: LoggedDelivery): string {
+    const { delivery, account, kind, key, attempt, replayed } = logged
+    const names = joined([pathOf(delivery), this.namespace, account, kind, key], ' ')
+    const run = [replayed && 'replayed', attempt !== undefined && `attempt ${attempt}`, ageOf(logged)]
+    return joined([names, ...run], ', ')
   }
 }
 
@@ -126,6 +163,7 @@ export class DefaultLog {
 interface Repeated extends Pick<Limited, 'account' | 'ending'> {
   readonly fromMs: number
   readonly code: string
+  readonly lines: number
   count: number
 }
 
@@ -145,6 +183,8 @@ interface Limited extends Shown {
   /** Causes of one code are counted apart. */
   readonly cause: string
   readonly ending: 'failed' | 'refused'
+  /** How many are logged in a minute. */
+  readonly lines?: number
 }
 
 function shownOf(error: unknown): Shown {
@@ -153,14 +193,17 @@ function shownOf(error: unknown): Shown {
 }
 
 /** Writes to the framework's logger, which has its own way to show an error; else to the console, with the stack below the line. */
-function write(delivery: Delivery, line: string, thrown?: { readonly error: unknown }): void {
-  callSafely(() => {
-    if (delivery.log !== undefined) delivery.log(line, thrown?.error)
-    else console.error(thrown === undefined ? line : [line, ...stackLines(thrown.error)].join('\n'))
-  })
+function write({ log }: Delivery, line: string, thrown?: Shown['thrown']): void {
+  const print = (): void =>
+    console.error(thrown === undefined ? line : [line, ...stackLines(thrown.error)].join('\n'))
+  callSafely(
+    () => (log === undefined ? print() : log(line, thrown?.error)),
+    () => callSafely(print),
+  )
 }
 
-function pathOf(delivery: Delivery): string | undefined {
+/** The path without its query, which may have a secret. */
+export function pathOf(delivery: Pick<Delivery, 'path'>): string | undefined {
   try {
     return delivery.path?.()?.split('?', 1)[0]?.slice(0, MAX_PATH_LENGTH)
   } catch {
@@ -168,13 +211,37 @@ function pathOf(delivery: Delivery): string | undefined {
   }
 }
 
+/** How old the event is, or the delivery, in one unit. */
+function ageOf(logged: LoggedDelivery): string | undefined {
+  try {
+    const { ageSeconds } = logged
+    if (ageSeconds === undefined) return undefined
+    const seconds = Math.max(0, Math.round(ageSeconds))
+    const [unit, size] = AGE_UNITS.find(([, each]) => seconds >= 2 * each) ?? ['s', 1]
+    return `${Math.floor(seconds / size)} ${unit} old`
+  } catch {
+    // The clock may be the user's.
+    return undefined
+  }
+}
+
+/** The largest of which there are two. */
+const AGE_UNITS: readonly [string, number][] = [
+  ['days', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+]
+
+function joined(parts: readonly (string | false | undefined)[], by: string): string {
+  return parts.filter((part) => part !== undefined && part !== false && part !== '').join(by)
+}
+
 /** A line break could forge the next log entry; a character that changes the text direction, or has no width, could disguise a line. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu
 
 /** One line of the log, with all characters visible. It always ends in the code, even if the message is cut. */
-function lineOf(place: readonly (string | undefined)[], message: string, code?: string): string {
-  const where = place.filter((part) => part !== undefined).join(' ')
-  const line = printable(`tix-webhooks: ${where === '' ? '' : `[${where}] `}${message}`)
+export function lineOf(place: string, message: string, code?: string): string {
+  const line = printable(`tix-webhooks: ${place === '' ? '' : `[${place}] `}${message}`)
   return code === undefined ? line : `${line} (${printable(code)})`
 }
 

@@ -128,6 +128,7 @@ export function createReceiverFor<
       const envelope = parseEnvelope(rawBody)
       const kind = envelope.type
       state.kind = kind
+      state.createdAt = envelope.created_at
       failure?.isOf(envelope)
       const handler = settings.handlerFor(kind)
       if (handler === undefined) {
@@ -156,11 +157,13 @@ export function createReceiverFor<
 
       if (settings.slots !== undefined) {
         state.keepAlive()
-        state.slot = await settings.slots.take(`${settings.namespace}/${id}`, clock, settings)
-        if (state.slot === undefined) {
-          state.reportOverload(settings.slots.limits)
+        const sender = { namespace: settings.namespace, account: id }
+        const slot = await settings.slots.take(sender, clock, settings)
+        if (typeof slot === 'string') {
+          state.reportOverload(slot, settings.slots.limits)
           return state.end(overloaded())
         }
+        state.slot = slot
       }
 
       // The guard claims the event, has its handler run, and records the end.

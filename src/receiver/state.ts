@@ -2,31 +2,33 @@ import { SETTLING_MS } from '../durations.js'
 import { ConfigurationError } from '../errors.js'
 import type { GuardedDelivery } from '../idempotency/guard.js'
 import { AbortSource } from '../lib/abort-source.js'
-import { callSafely, ignoreRejection } from '../lib/call-safely.js'
+import { callSafely } from '../lib/call-safely.js'
 import { AlarmClock } from '../lib/time/alarm-clock.js'
 import { monotonicMs } from '../lib/time/timers.js'
-import type { DefaultLog } from './default-log.js'
+import type { DefaultLog, LoggedDelivery } from './default-log.js'
 import type { AnyDelivery, Delivery } from './delivery.js'
 import type { DeliveryFailure } from './failure/delivery-failure.js'
 import type { Bounded, Drain } from './operation/drain.js'
-import type { RunSlot, SlotLimits } from './operation/run-slots.js'
+import type { ReachedLimit, RunSlot, SlotLimits } from './operation/run-slots.js'
 import type { DeliveryRecord } from './options/options.js'
 import type { Settings } from './options/settings.js'
 import { isFault, isRefusal, type Outcome, statusOf } from './outcome.js'
 
 /** The parts of a receiver that its deliveries share. */
 export interface Shared<Request> {
-  readonly settings: Pick<Settings<Request>, 'timeoutMs' | 'onDelivery' | 'onError'>
+  readonly settings: Pick<Settings<Request>, 'timeoutMs' | 'onDelivery' | 'onError' | 'now'>
   readonly drain: Drain
-  /** Written to if there is no `onError`. */
+  /** Written to if there is no `onError`, or if it throws. */
   readonly log: DefaultLog
 }
 
 /** One delivery from its arrival to its end: its known values so far, its clock, its reports and its signal. */
-export class DeliveryState<Request = unknown> implements GuardedDelivery<Request> {
+export class DeliveryState<Request = unknown> implements GuardedDelivery<Request>, LoggedDelivery {
   readonly clock: AlarmClock
   /** Empty until the envelope is read. */
   kind = ''
+  /** The event's `created_at`, as it was sent. Empty until the envelope is read. */
+  createdAt = ''
   /** Undefined until it is made, and for an event without one. */
   key: string | undefined = undefined
   attempt: number | undefined = undefined
@@ -47,6 +49,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   slot: RunSlot | undefined = undefined
   /** Of the handler's signal. */
   readonly aborting: AbortSource = new AbortSource()
+  private run: Promise<unknown> | undefined
   private whenFinished: (() => void) | undefined
 
   constructor(
@@ -76,58 +79,85 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
    */
   keepAlive(): void {
     if (this.whenFinished !== undefined) return
-    callSafely(() => {
-      if (this.delivery.waitUntil === undefined) return
-      const work = new Promise<void>((resolve) => {
-        this.whenFinished = resolve
-      })
-      this.delivery.waitUntil(work)
-    })
+    this.waitUntil(
+      () =>
+        new Promise<void>((resolve) => {
+          this.whenFinished = resolve
+        }),
+    )
   }
 
   /** Registers work that goes on after the answer: a drain waits for it, and the platform keeps it alive if it can. */
   track(work: Promise<unknown>, bound: Bounded = { endsAtMs: monotonicMs() + SETTLING_MS }): void {
     this.shared.drain.track(work, bound)
-    callSafely(() => this.delivery.waitUntil?.(work))
+    this.waitUntil(() => work)
+  }
+
+  private waitUntil(work: () => Promise<unknown>): void {
+    callSafely(
+      () => this.delivery.waitUntil?.(work()),
+      (thrown) => this.shared.log.callback(this, 'waitUntil', thrown),
+    )
   }
 
   occupy(work: Promise<unknown>): void {
+    this.run = work
     this.slot?.keepUntil(work)
+  }
+
+  /** Resolves once its run is over, which may be after its answer. */
+  async whenOver(): Promise<void> {
+    await this.run?.catch(() => {})
   }
 
   vacate(work: Promise<unknown>): void {
     this.slot?.freeAfter(work)
   }
 
-  report(error: unknown): void {
-    const { kind, key, account } = this
-    const place = {
+  /** How old the event is, else how long ago the delivery was signed; undefined while neither is known. */
+  get ageSeconds(): number | undefined {
+    const ageMs = this.shared.settings.now() - Date.parse(this.createdAt)
+    return Number.isNaN(ageMs) ? this.signatureAgeSeconds : ageMs / 1000
+  }
+
+  /** @param isRefused whether it is the error of a refusal */
+  report(error: unknown, isRefused = false): void {
+    const { onError } = this.shared.settings
+    if (onError === undefined) {
+      this.log(error, isRefused)
+      return
+    }
+    const { delivery, kind, key, account } = this
+    const ctx = {
+      request: requestOf(delivery),
       ...(kind === '' ? {} : { kind }),
       ...(key === undefined ? {} : { key }),
       ...(account === undefined ? {} : { account }),
     }
-    const { onError } = this.shared.settings
-    const { delivery, shared } = this
-    if (onError === undefined && this.isVerified) shared.log.fault(delivery, error, place)
-    else if (onError === undefined) shared.log.unverifiedFault(delivery, error, account)
-    else {
-      try {
-        ignoreRejection(onError(error, { request: requestOf(delivery), ...place }))
-      } catch {
-        // It may have read the request, which a replay need not have.
-        if (this.replayed) shared.log.fault(delivery, error, place)
-      }
-    }
+    callSafely(
+      () => onError(error, ctx),
+      (thrown) => {
+        this.shared.log.callback(this, 'onError', thrown)
+        this.log(error, isRefused)
+      },
+    )
+  }
+
+  private log(error: unknown, isRefused: boolean): void {
+    const { log } = this.shared
+    if (isRefused) log.refusal(this, error)
+    else if (this.isVerified) log.fault(this, error)
+    else log.unverifiedFault(this, error)
   }
 
   /** Reports a kind without a handler: logged only if nothing else in the receiver would report it. */
   reportUnhandled(): void {
-    if (!this.isReportedByUser()) this.shared.log.unhandled(this.delivery, this.kind)
+    if (!this.isReportedByUser()) this.shared.log.unhandled(this)
   }
 
   /** Reports that no slot was free among the runs, if nothing else in the receiver would report it. */
-  reportOverload(limits: SlotLimits): void {
-    if (!this.isReportedByUser()) this.shared.log.overloaded(this.delivery, limits, this.account)
+  reportOverload(reached: ReachedLimit, limits: SlotLimits): void {
+    if (!this.isReportedByUser()) this.shared.log.overloaded(this, reached, limits[reached])
   }
 
   /** Not if onDelivery is telemetry: it may have no provider, and its metrics do not name unknown kinds. */
@@ -156,10 +186,10 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   private reportEnd(outcome: Outcome): void {
     const { settings, log } = this.shared
     const { outcome: name, code, error } = outcome
-    if (isRefusal(outcome) && settings.onError === undefined) log.refusal(this.delivery, error, this.account)
-    else if (isFault(outcome)) this.report(error)
+    if (isFault(outcome)) this.report(error, isRefusal(outcome))
     if (isAnswered(this.delivery)) this.report(answeredByOthers(name))
-    if (settings.onDelivery === undefined) return
+    const { onDelivery } = settings
+    if (onDelivery === undefined) return
     const { kind, key, account, attempt, secretIndex, signatureAgeSeconds, replayed } = this
     const record: DeliveryRecord = {
       outcome: name,
@@ -175,7 +205,10 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
       durationMs: this.clock.elapsedMs,
       ...(error === undefined ? {} : { error }),
     }
-    callSafely(settings.onDelivery, record, { request: requestOf(this.delivery) })
+    callSafely(
+      () => onDelivery(record, { request: requestOf(this.delivery) }),
+      (thrown) => log.callback(this, 'onDelivery', thrown),
+    )
   }
 }
 

@@ -1,5 +1,7 @@
 import { ConfigurationError } from '../errors.js'
 import { callSafely } from '../lib/call-safely.js'
+import { shownMessageOf } from '../lib/errors/shown-message.js'
+import { lineOf, pathOf } from './default-log.js'
 import type { WebhookOptions } from './options/options.js'
 import { answerTo } from './outcome.js'
 
@@ -66,10 +68,11 @@ export function answerWrongHost<Request>(
   if (host === adapter || (host === 'express' && adapter === 'node')) return undefined
   if (host === undefined) throw notItsArguments(adapter)
   const error = new ConfigurationError(`This is tix-webhooks/${adapter}: ${adviceFor(host)}.`)
-  callSafely(() =>
-    onError === undefined
-      ? console.error(`tix-webhooks: ${error.message}`)
-      : onError(error, { request: first as Request }),
+  const log = (message: string): void =>
+    console.error(lineOf(pathOf({ path: () => pathIn(first) }) ?? '', message))
+  callSafely(
+    () => (onError === undefined ? log(error.message) : onError(error, { request: first as Request })),
+    (thrown) => [`onError failed: ${shownMessageOf(thrown)}`, error.message].forEach(log),
   )
   return { returned: answerIn(host, second) }
 }
@@ -81,6 +84,13 @@ function hostOf(first: Argument | undefined, second: Argument | undefined): Host
   // Last, because a library can set `get` on Object.prototype.
   if (isFunction(first?.headers?.get)) return 'fetch'
   return isFunction(first?.request?.headers?.get) ? 'context' : undefined
+}
+
+/** Of the request that this framework passes. */
+function pathIn(first: Argument | undefined): string | undefined {
+  const request = first?.request ?? first?.req ?? first
+  const url: unknown = request?.originalUrl ?? request?.url
+  return typeof url === 'string' ? url.replace(/^\w+:\/\/[^/]*/, '') : undefined
 }
 
 function adviceFor(host: Host): string {

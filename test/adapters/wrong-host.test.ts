@@ -100,7 +100,7 @@ describe('a handler of another adapter answers 500, and the log names the import
       expect(logged).toEqual([])
     } else {
       assertAnswer(answer, 500, 'misconfigured')
-      expect(logged).toEqual([[`tix-webhooks: This is tix-webhooks/${adapter}: ${ADVICE[host]}`]])
+      expect(logged).toEqual([[`tix-webhooks: [/hooks] This is tix-webhooks/${adapter}: ${ADVICE[host]}`]])
     }
   })
 

@@ -4,6 +4,7 @@ import { callSafely } from '../../lib/call-safely.js'
 import { checkedFor } from '../../lib/call-site.js'
 import { checkKey } from '../../lib/check-key.js'
 import { checkWholeNumber } from '../../lib/check-number.js'
+import { shownMessageOf } from '../../lib/errors/shown-message.js'
 import { checkOptionNames } from '../../lib/option-names.js'
 import { checkedClock } from '../../lib/time/clock.js'
 import { monotonicMs } from '../../lib/time/timers.js'
@@ -94,6 +95,18 @@ function createStore(
   /** A key is in `running` or here, never in both. */
   const settled = createGenerations(maxKeys, forgetRunning)
 
+  let hasFailed = false
+
+  function evicted(eviction: Eviction): void {
+    callSafely(
+      () => onEvict(eviction),
+      (thrown) => {
+        if (!hasFailed) console.error(`tix-webhooks: onEvict failed. Logged once: ${shownMessageOf(thrown)}`)
+        hasFailed = true
+      },
+    )
+  }
+
   /** A single reading if both clocks are the same. */
   function runTimeAt(time: number): number {
     return runNow === now ? time : runNow()
@@ -130,7 +143,7 @@ function createStore(
         )
       }
       const count = oldest.records.size
-      if (count > 0) callSafely(onEvict, { count, ageMs: time - oldest.lastSettledAt })
+      if (count > 0) evicted({ count, ageMs: time - oldest.lastSettledAt })
     }
   }
 

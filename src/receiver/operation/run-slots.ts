@@ -6,8 +6,17 @@ import { monotonicMs } from '../../lib/time/timers.js'
 /** How many runs there may be at the same time. */
 export interface SlotLimits {
   readonly runs: number
-  /** Of one account. */
+  /** Of one account. Those without an account have no such limit. */
   readonly perAccount: number
+}
+
+/** The one of the limits that refused a delivery. */
+export type ReachedLimit = keyof SlotLimits
+
+/** Where a delivery arrives. Several endpoints may share the slots of a pool, and an account may use several of them. */
+interface Sender {
+  readonly namespace: string
+  readonly account: string | undefined
 }
 
 /** The times of a delivery. */
@@ -18,8 +27,10 @@ interface Times {
 
 /** A delivery that wants a slot. */
 interface SlotRequest {
-  /** Deliveries of the same one wait in one queue: it names the account, and the endpoint, because several may share a pool's slots. */
-  readonly account: string
+  /** Its account, or the endpoint if it has none: deliveries of the same one wait in one queue. */
+  readonly queue: string
+  /** The most runs of its queue. */
+  readonly most: number
   /** By when its run is over, whatever happens: after that its slot is free, so that none is lost for good. */
   readonly overAtMs: number
 }
@@ -44,22 +55,28 @@ export class RunSlots {
   /**
    * Takes a slot: at once if one is free, so that the result is no promise. It waits for half of the delivery's time at most.
    *
-   * @returns `undefined` if none was free in time
+   * @returns the limit that was reached, if none was free in time
    */
   take(
-    account: string,
+    { namespace, account }: Sender,
     clock: AlarmClock,
     { timeoutMs, maxRunMs }: Times,
-  ): MaybePromise<RunSlot | undefined> {
-    const request: SlotRequest = { account, overAtMs: clock.deadlineMs + maxRunMs + SETTLING_MS }
+  ): MaybePromise<RunSlot | ReachedLimit> {
+    const request: SlotRequest = {
+      // No name has a slash.
+      queue: account ?? `/${namespace}`,
+      most: account === undefined ? Number.POSITIVE_INFINITY : this.limits.perAccount,
+      overAtMs: clock.deadlineMs + maxRunMs + SETTLING_MS,
+    }
     const byMs = clock.deadlineMs - timeoutMs / 2
     const { nowMs } = clock
-    if (!this.isFreeFor(account)) this.freeOverdue(nowMs)
-    if (this.isFreeFor(account)) return this.grant(request)
-    return nowMs < byMs ? this.wait(request, clock, byMs) : undefined
+    if (this.reachedBy(request) !== undefined) this.freeOverdue(nowMs)
+    const reached = this.reachedBy(request)
+    if (reached === undefined) return this.grant(request)
+    return nowMs < byMs ? this.wait(request, clock, byMs) : reached
   }
 
-  private wait(request: SlotRequest, clock: AlarmClock, byMs: number): Promise<RunSlot | undefined> {
+  private wait(request: SlotRequest, clock: AlarmClock, byMs: number): Promise<RunSlot | ReachedLimit> {
     return new Promise((resolve) => {
       const waiter: Waiter = {
         request,
@@ -71,21 +88,23 @@ export class RunSlots {
       }
       const alarm = clock.set(() => {
         this.forget(waiter)
-        resolve(undefined)
+        resolve(this.reachedBy(request) ?? 'runs')
       }, byMs)
-      const queue = this.waiting.get(request.account)
-      if (queue === undefined) this.waiting.set(request.account, new Set([waiter]))
+      const queue = this.waiting.get(request.queue)
+      if (queue === undefined) this.waiting.set(request.queue, new Set([waiter]))
       else queue.add(waiter)
     })
   }
 
-  private isFreeFor(account: string): boolean {
-    const { runs, perAccount } = this.limits
-    if (this.taken.size >= runs) return false
-    if (perAccount >= runs) return true
-    let own = 0
-    for (const slot of this.taken) if (slot.request.account === account) own += 1
-    return own < perAccount
+  /** The account's own limit first: others may have the rest of the runs, and would not be to blame. */
+  private reachedBy({ queue, most }: SlotRequest): ReachedLimit | undefined {
+    const { runs } = this.limits
+    if (most < runs) {
+      let own = 0
+      for (const slot of this.taken) if (slot.request.queue === queue) own += 1
+      if (own >= most) return 'perAccount'
+    }
+    return this.taken.size >= runs ? 'runs' : undefined
   }
 
   private grant(request: SlotRequest): RunSlot {
@@ -98,14 +117,14 @@ export class RunSlots {
 
   private grantNext(): void {
     const nowMs = monotonicMs()
-    for (const [account, queue] of this.waiting) {
-      if (!this.isFreeFor(account)) continue
+    for (const [name, queue] of this.waiting) {
       for (const next of queue) {
+        if (this.reachedBy(next.request) !== undefined) break
         this.forget(next)
         // Its alarm is late because the event loop was blocked, or lost together with the request of a Worker.
         if (next.byMs <= nowMs) continue
         // To the end of the turn.
-        if (this.waiting.delete(account)) this.waiting.set(account, queue)
+        if (this.waiting.delete(name)) this.waiting.set(name, queue)
         next.grant(this.grant(next.request))
         return
       }
@@ -113,10 +132,10 @@ export class RunSlots {
   }
 
   private forget(waiter: Waiter): void {
-    const { account } = waiter.request
-    const queue = this.waiting.get(account)
+    const { queue: name } = waiter.request
+    const queue = this.waiting.get(name)
     queue?.delete(waiter)
-    if (queue?.size === 0) this.waiting.delete(account)
+    if (queue?.size === 0) this.waiting.delete(name)
   }
 
   private freeOverdue(nowMs: number): void {

@@ -19,11 +19,12 @@ interface ConcurrencyOptions {
  */
 export function slotsOf({ concurrency, account, inbox }: ConcurrencyOptions): RunSlots | undefined {
   if (concurrency === undefined) return slotsOfInbox(inbox)
-  const { runs, perAccount = Number.POSITIVE_INFINITY } = limitsIn(concurrency)
+  const { runs, perAccount: given } = limitsIn(concurrency)
   const name = typeof concurrency === 'number' ? 'concurrency' : 'concurrency.runs'
   checkLimit(name, runs)
+  const perAccount = given ?? halfOf(runs)
   checkLimit('concurrency.perAccount', perAccount)
-  if (perAccount !== Number.POSITIVE_INFINITY && account === undefined) {
+  if (given !== undefined && given !== Number.POSITIVE_INFINITY && account === undefined) {
     throw new TypeError('concurrency.perAccount needs the option account.')
   }
   return Math.min(runs, perAccount) === Number.POSITIVE_INFINITY
@@ -42,6 +43,11 @@ function limitsIn(concurrency: number | Concurrency): Concurrency {
   return checkOptionNames(concurrency, ['runs', 'perAccount'], 'concurrency.')
 }
 
+/** One account whose handlers hang must leave runs to the others. */
+function halfOf(runs: number): number {
+  return Math.ceil(runs / 2)
+}
+
 function checkLimit(name: string, value: number): void {
   if (value !== Number.POSITIVE_INFINITY) checkWholeNumber(name, value)
 }
@@ -54,7 +60,8 @@ function slotsOfInbox(inbox: object | undefined): RunSlots | undefined {
   let slots = slotsByPool.get(connections)
   if (slots === undefined) {
     // One is left for the rest of the app, such as a readiness probe.
-    slots = new RunSlots({ runs: Math.max(1, connections.max - 1), perAccount: Number.POSITIVE_INFINITY })
+    const runs = Math.max(1, connections.max - 1)
+    slots = new RunSlots({ runs, perAccount: halfOf(runs) })
     slotsByPool.set(connections, slots)
   }
   return slots

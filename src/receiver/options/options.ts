@@ -97,9 +97,9 @@ export interface WebhookOptions<
   /**
    * The most runs at once, a number or `{ runs, perAccount }`; others wait, and then get 503 `overloaded`. A run is counted until it is
    * over, even if it outlives its answer. The others wait for at most half of `timeoutSeconds`, accounts in turn. Default: with an inbox
-   * on a pool of pg, postgres.js or mysql2, its connections but one; else no limit. That default is at least one, and is shared by all
-   * receivers of the pool that have no limit of their own. Keep a limit of your own below the connections too: a run that finds none is
-   * `unavailable`.
+   * on a pool of pg, postgres.js or mysql2, its connections but one; else no limit; with `account`, half of the runs for each account.
+   * The limit of a pool is at least one, and is shared by all receivers of the pool that have no limit of their own. Keep a limit of your
+   * own below the connections too: a run that finds none is `unavailable`.
    */
   concurrency?: number | Concurrency | undefined
   /**
@@ -116,13 +116,13 @@ export interface WebhookOptions<
   parkAfter?: ParkAfter | undefined
   /** How the service signs. */
   signature?: SignatureOptions | undefined
-  /** Called with the record of each delivery, and its request. Exactly once, whatever its end. Not awaited; its errors are swallowed. */
+  /** Called with the record of each delivery, and its request. Exactly once, whatever its end. Not awaited; its first error is logged. */
   onDelivery?: ((record: DeliveryRecord, ctx: DeliveryContext<Request>) => unknown) | undefined
   /**
-   * Called with each error, for your logs. It does not change the answer. Not awaited; its errors are swallowed, but if it throws for a
-   * replay, which may have no request, the error goes to the default log. Default: the framework's logger, else `console.error`. The
-   * default log has the stack and the causes of errors of your own code, without the bound parameters of a database (`redactError`), and
-   * only the message of the package's errors; what ends before the signature is verified is limited to a few lines a minute.
+   * Called with each error, for your logs. It does not change the answer. Not awaited; if it throws or rejects, the default log has its own
+   * first error, and each error that it was called with. Default: the framework's logger, else `console.error`. The default log has the
+   * stack and the causes of errors of your own code, without the bound parameters of a database (`redactError`), and only the message of
+   * the package's errors; what ends before the signature is verified is limited to a few lines a minute.
    */
   onError?: ((error: unknown, ctx: ErrorContext<Request>) => unknown) | undefined
   /**
@@ -146,7 +146,7 @@ export type ParkAfter =
 export interface Concurrency {
   /** The most runs at the same time; `Infinity` for no limit. */
   readonly runs: number
-  /** The most of one account. Default: no limit of its own. */
+  /** The most of one account, with the option `account`. Default: half of `runs`, rounded up; `Infinity` for no limit of its own. */
   readonly perAccount?: number | undefined
 }
 

@@ -36,7 +36,9 @@ describe('the default report', () => {
     })
     expect(others).toEqual([])
     const [line, ...stack] = String(text?.[0]).split('\n')
-    expect(line).toBe('tix-webhooks: [order.created default/order.created/ord_3] the printer is on fire')
+    expect(line).toMatch(
+      /^tix-webhooks: \[order\.created default\/order\.created\/ord_3, attempt 1, \d+ days old\] the printer is on fire$/,
+    )
     expect(stack[0]).toBe('    Error: the printer is on fire')
     expect(stack[1]).toMatch(/^ {8}at .*printTickets .*default-log\.test\.ts/)
     expect(stack).toContain('    caused by TypeError: no paper')
@@ -50,6 +52,38 @@ describe('the default report', () => {
     const lines = String(text?.[0]).split('\n')
     expect(lines.filter((line) => line.includes('no printer'))).toEqual(
       [1, 2, 3, 4, 5].map((i) => `        error ${i} of 100: Error: no printer ${i}`),
+    )
+  })
+
+  test('names the path without its query, the namespace, the account, the kind, the key, the attempt, and the age', async () => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    let now = Date.parse('2026-03-01T12:00:00Z')
+    const { receive } = createReceiver({
+      account: () => ({ id: 'acme', secret: SECRET }),
+      on: { 'order.created': throws(new Error('no ink')) },
+      store: memoryStore(),
+      namespace: 'orders',
+      now: () => now,
+    })
+    const lineOf = async (payload: object | string, timestamp = now / 1000) => {
+      printed.mockClear()
+      const delivery = await sign(payload, { timestamp })
+      await receive({ ...delivery, request: null, path: () => '/hooks?token=hunter2' })
+      return String(printed.mock.calls[0]?.[0]).split('\n')[0]
+    }
+    const order = { ...orderCreated({ id: 'ord_3' }), created_at: '2026-03-01T11:59:57Z' }
+    const place = '[/hooks orders acme order.created orders/acme/order.created/ord_3'
+    expect(await lineOf(order)).toBe(`tix-webhooks: ${place}, attempt 1, 3 s old] no ink`)
+    now += 2 * 3_600_000
+    expect(await lineOf(order)).toBe(`tix-webhooks: ${place}, attempt 2, 2 h old] no ink`)
+    expect(await lineOf({ ...order, created_at: 'yesterday' })).toContain(
+      `${place}, attempt 3, 0 s old] no ink`,
+    )
+    expect(await lineOf('{', now / 1000 - 150)).toMatch(
+      /^tix-webhooks: \[\/hooks orders acme, 2 min old\] .*\(not_json\)$/,
+    )
+    expect(await lineOf(order, now / 1000 - 350)).toMatch(
+      /^tix-webhooks: \[\/hooks orders acme, 5 min old\] .*\(timestamp_too_old\)$/,
     )
   })
 
@@ -176,9 +210,11 @@ describe('a kind that no handler wants', () => {
     const lines = await linesOf(['event.published', 'venue\u202e.opened', 'event.published'])
     expect(lines).toEqual([
       expect.stringMatching(
-        /^tix-webhooks: \[event\.published\] There is no handler for this kind: .* onUnhandled: \(\) => \{\}/,
+        /^tix-webhooks: \[event\.published, \d+ days old\] There is no handler for this kind: .* onUnhandled: \(\) => \{\}/,
       ),
-      expect.stringMatching(/^tix-webhooks: \[venue \.opened\] There is no handler for this kind: /),
+      expect.stringMatching(
+        /^tix-webhooks: \[venue \.opened, \d+ days old\] There is no handler for this kind: /,
+      ),
     ])
   })
 
@@ -189,9 +225,23 @@ describe('a kind that no handler wants', () => {
     expect(await linesOf(['event.published'], options)).toEqual([])
   })
 
-  test('is logged for a hundred kinds at most: the sender chooses them', async () => {
+  test('is logged for a hundred kinds of an account at most: the sender chooses them', async () => {
     const kinds = Array.from({ length: 150 }, (_, index) => `venue.${index}`)
     expect(await linesOf(kinds)).toHaveLength(100)
+  })
+
+  test('is logged though another account has had its hundred', async () => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { receive } = createReceiver({
+      account: (id: string) => ({ id, secret: SECRET }),
+      on: { 'order.created': () => {} },
+    })
+    const send = async (kind: string, request: string) =>
+      receive({ ...(await sign(lifecycleEvent(kind))), request })
+    for (let i = 0; i < 150; i++) await send(`venue.${i}`, 'crowded')
+    for (let i = 0; i < 2; i++) await send('event.published', 'quiet')
+    expect(printed).toHaveBeenCalledTimes(101)
+    expect(printed).toHaveBeenLastCalledWith(expect.stringMatching(/\[quiet event\.published, .*no handler/))
   })
 })
 

@@ -1,9 +1,13 @@
-import type { WebhookOptions } from 'tix-webhooks'
-import { describe, expect, test } from 'vitest'
+import type { Delivery, WebhookOptions } from 'tix-webhooks'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, sign } from '../../support/deliveries.js'
-import { never, throws } from '../../support/promises.js'
+import { never, throws, turns } from '../../support/promises.js'
 import { receiving } from '../../support/receiving.js'
 import { schemaOf } from '../../support/schema-of.js'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
 
 describe('onDelivery', () => {
   test('gets one record for each delivery, with what was known of it', async () => {
@@ -75,4 +79,41 @@ test('a listener that never settles changes nothing', async () => {
   })
   expect(await send(orderCreated())).toMatchObject({ outcome: 'failed' })
   expect(await send(lifecycleEvent('event.published'))).toEqual({ outcome: 'handled' })
+})
+
+describe('a function of the user that fails, whose result does not matter', () => {
+  /** As an unbound method of a logger does. */
+  const unbound = throws(new TypeError('no this'))
+  const rejects = async () => unbound()
+
+  test.each<[string, Partial<WebhookOptions>, Partial<Delivery>?]>([
+    ['onError', { onError: unbound }],
+    ['onError', { onError: rejects }],
+    ['onDelivery', { onDelivery: unbound, onError: undefined }],
+    ['onDelivery', { onDelivery: rejects, onError: undefined }],
+    ['waitUntil', { onError: undefined, timeoutSeconds: 0.001 }, { waitUntil: unbound }],
+  ])('is logged once, beside each error, and changes no answer: %s', async (name, options, delivery) => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { receiver, send } = receiving({
+      on: { 'order.created': async () => Promise.reject(new Error('no ink')) },
+      ...options,
+    })
+    const header = { header: null, body: new Uint8Array(), request: null }
+    for (let i = 0; i < 2; i++) {
+      expect(await send(orderCreated(), delivery)).toMatchObject({ outcome: 'failed' })
+      expect(await receiver.receive(header)).toMatchObject({ outcome: 'malformed' })
+    }
+    await turns(2)
+    const lines = printed.mock.calls.map(([text]) => String(text).split('\n')[0])
+    const has = (text: string) => lines.filter((line) => line?.includes(text)).length
+    expect([has(`${name} failed. Logged once`), has('no ink'), has('(header_missing)')]).toEqual([1, 2, 2])
+    expect(printed.mock.calls.flat().join()).toContain('TypeError: no this\n        at ')
+  })
+
+  test('a logger of the framework that fails: the line goes to the console', async () => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { send } = receiving({ onError: undefined, on: { 'order.created': throws(new Error('no ink')) } })
+    await send(orderCreated(), { log: unbound })
+    expect(printed).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('no ink'))
+  })
 })

@@ -3,10 +3,11 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { Kysely, PostgresDialect } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
+import { createReceiver } from 'tix-webhooks'
 import { ddl, postgresInbox } from 'tix-webhooks/postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { atOnce } from '../../../support/at-once.js'
-import { orderCreated } from '../../../support/deliveries.js'
+import { orderCreated, SECRET, sign } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
 import { kyselyDriver, openPg, openPostgresJs } from '../../../support/postgres-clients.js'
 import { testDatabase } from '../../../support/postgres-database.js'
@@ -136,6 +137,32 @@ onPostgres('the runs of an inbox', () => {
       expect(await Promise.all(sent)).toEqual(sent.map(() => HANDLED))
       expect(started).toBe(6)
     }))
+
+  test('an account whose orders all hang has half of a pool: that of another is handled', async () => {
+    const [gate, half] = [deferred(), deferred()]
+    let hung = 0
+    const { receive } = createReceiver({
+      inbox: postgresInbox(openPg(database, { max: 20 })),
+      namespace: 'accounts',
+      account: (id: string) => ({ id, secret: SECRET }),
+      onDelivery: () => {},
+      on: {
+        'order.created': async (_, { account }) => {
+          if (account.id === 'quiet') return
+          hung += 1
+          if (hung === 10) half.resolve()
+          await gate.promise
+        },
+      },
+    })
+    const send = async (request: string) => receive({ ...(await sign(orderCreated())), request })
+    const hanging = Array.from({ length: 19 }, () => send('hung'))
+    await half.promise
+    expect(await send('quiet')).toEqual({ outcome: 'handled' })
+    expect(hung).toBe(10)
+    gate.resolve()
+    await Promise.all(hanging)
+  })
 })
 
 onPostgres('a driver over pg', () => {

@@ -71,7 +71,7 @@ function isGivenUp({ reason }: AbortSignal): boolean {
 }
 
 async function live(plan: Plan): Promise<void> {
-  const { runs, perAccount } = plan.isInbox ? { ...plan, perAccount: Number.POSITIVE_INFINITY } : plan
+  const { runs, perAccount } = plan.isInbox ? { ...plan, perAccount: Math.ceil(plan.runs / 2) } : plan
   const startedAt = performance.now()
   const records: DeliveryRecord[] = []
   const fates = { calls: [...plan.calls], transactions: [...plan.transactions] }

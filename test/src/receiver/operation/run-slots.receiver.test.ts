@@ -1,6 +1,6 @@
 import type { WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { lifecycleEvent, orderCreated } from '../../../support/deliveries.js'
+import { lifecycleEvent, orderCreated, SECRET } from '../../../support/deliveries.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
 import { deferred, never, watch } from '../../../support/promises.js'
 import { receiving, storeWith } from '../../../support/receiving.js'
@@ -221,14 +221,43 @@ describe('the log of refused deliveries', () => {
     await house.leave()
   })
 
-  test('has one line a minute, with the number of the others, the path and the namespace, and nothing secret', async () => {
+  test('has one line a minute, then the number of the others, with the path and the namespace, and nothing secret', async () => {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     const house = await fullHouse({ onDelivery: undefined, maxRunSeconds: 300, namespace: 'orders' })
-    for (let i = 0; i < 25; i++) await refuse(house, 10)
-    const line = (others: string): string =>
-      `tix-webhooks: [/hooks orders] Too many deliveries at once: as many were running as concurrency allows (runs: 1; without the option, all connections of an inbox's pool but one), or as many of this account. The sender was asked to retry.${others} Logged once a minute. (too_many_runs)`
-    const others = ' So were 119 since the last line.'
-    expect(printed.mock.calls).toEqual([[line('')], [line(others)], [line(others)]])
+    for (let i = 0; i < 13; i++) await refuse(house, 10)
     await house.leave()
+    const line = expect.stringMatching(
+      /^tix-webhooks: \[\/hooks orders order\.created \S+, \d+ days old\] Too many deliveries at once: .* \(runs: 1; .* \(too_many_runs\)$/,
+    )
+    expect(printed.mock.calls.flat()).toEqual([
+      line,
+      'tix-webhooks: [orders] … and 119 more refused. (too_many_runs)',
+      line,
+    ])
+  })
+
+  test('says which of the limits it was: an account at its own does not hide that all are reached', async () => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const work = deferred()
+    const { send } = receiving({
+      ...TIMES,
+      concurrency: 3,
+      secret: undefined,
+      account: (id: unknown) => ({ id: String(id), secret: SECRET }),
+      onDelivery: undefined,
+      on: { 'order.created': () => work.promise },
+    } as never)
+    const sendTo = (...ids: string[]) => ids.map((request) => send(orderCreated(), { request } as never))
+    const running = sendTo('acme', 'acme', 'beta')
+    await advance(0)
+    const refused = sendTo('acme', 'acme', 'gamma')
+    await advance(5)
+    for (const { outcome } of await Promise.all(refused)) expect(outcome).toBe('overloaded')
+    expect(printed.mock.calls.flat()).toEqual([
+      expect.stringMatching(/\[acme order\.created .*of this account at once: .* \(perAccount: 2; half/),
+      expect.stringMatching(/\[gamma order\.created .*Too many deliveries at once: .* \(runs: 3;/),
+    ])
+    work.resolve()
+    await Promise.all(running)
   })
 })

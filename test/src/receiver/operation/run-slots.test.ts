@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AlarmClock } from '../../../../src/lib/time/alarm-clock.js'
-import { RunSlot, RunSlots } from '../../../../src/receiver/operation/run-slots.js'
+import { type ReachedLimit, RunSlot, RunSlots } from '../../../../src/receiver/operation/run-slots.js'
 import { deferred, watch } from '../../../support/promises.js'
 import { runs } from '../../../support/runs.js'
 import { advance } from '../../../support/virtual-time.js'
@@ -14,6 +14,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+const A = { namespace: 'test', account: 'a' }
 const TIMES = { timeoutMs: 10_000, maxRunMs: 300_000 }
 
 type Account = string
@@ -89,7 +90,7 @@ test('slots: the limits hold, nobody waits while a slot is free for it, accounts
 
 test('who finds no slot free gets none if its time has passed, though its alarm is late, or lost with the request of a Worker', async () => {
   const slots = new RunSlots({ runs: 1, perAccount: Number.POSITIVE_INFINITY })
-  const take = () => slots.take('a', new AlarmClock(TIMES.timeoutMs), TIMES)
+  const take = () => slots.take(A, new AlarmClock(TIMES.timeoutMs), TIMES)
   const running = take() as RunSlot
   const gone = watch(take() as Promise<RunSlot>)
   vi.clearAllTimers()
@@ -138,16 +139,16 @@ class House {
     const guest: Guest = { account, byMs, state: 'waits', run, work, isRunOver: false, isWorkOver: !hasWork }
     const isFull = this.isFull(account)
     this.guests.push(guest)
-    const taken = this.slots.take(account, clock, TIMES)
+    const taken = this.slots.take({ namespace: 'test', account }, clock, TIMES)
     if (taken instanceof Promise) void taken.then((slot) => this.seat(guest, slot, clock))
     else this.seat(guest, taken, clock)
     expect(guest.state).toBe(!isFull ? 'runs' : performance.now() < byMs ? 'waits' : 'refused')
   }
 
-  private seat(guest: Guest, slot: RunSlot | undefined, clock: AlarmClock): void {
+  private seat(guest: Guest, slot: RunSlot | ReachedLimit, clock: AlarmClock): void {
     const { account } = guest
     clock.end()
-    if (slot === undefined) {
+    if (typeof slot === 'string') {
       guest.state = 'refused'
       expect(performance.now()).toBeGreaterThanOrEqual(guest.byMs)
       return

@@ -3,7 +3,8 @@ import { orderCreated, SECRET } from '../../../support/deliveries.js'
 import { deferred, turns } from '../../../support/promises.js'
 import { receiving } from '../../../support/receiving.js'
 
-const account = () => ({ id: 'acme', secret: SECRET })
+/** All deliveries are of one account. */
+const ONE = { account: () => ({ id: 'acme', secret: SECRET }), secret: undefined }
 
 /** Receivers with these options, all in one process: the most handlers that run at once of nine deliveries to each, held until there are so many. */
 async function runsAtOnce(expected: number, ...receivers: object[]): Promise<number> {
@@ -39,10 +40,27 @@ function inboxOn(connections: unknown, extra: object = {}) {
 test.each<[string, number, () => object[]]>([
   ['there is no limit by default', 9, () => [{}]],
   ['a number is the limit of a receiver', 4, () => [{ concurrency: 4 }]],
+  ['perAccount is the limit of each account', 2, () => [{ concurrency: { runs: 4, perAccount: 2 }, ...ONE }]],
+  ['an account has half of the runs by default, rounded up', 3, () => [{ concurrency: 5, ...ONE }]],
+  ['and of those of an object', 2, () => [{ concurrency: { runs: 4 }, ...ONE }]],
+  ['and at least one', 1, () => [{ concurrency: 1, ...ONE }]],
+  ['perAccount wins', 4, () => [{ concurrency: { runs: 4, perAccount: Number.POSITIVE_INFINITY }, ...ONE }]],
   [
-    'perAccount is the limit of each account',
+    "of a pool's too, in all receivers of it together, and those without an account have the rest",
+    4,
+    () => {
+      const pool = { max: 5 }
+      const [first, second] = ['first', 'second'].map((namespace) => inboxOn(pool, { namespace, ...ONE }))
+      return [first ?? {}, second ?? {}, inboxOn(pool)]
+    },
+  ],
+  [
+    'without those it is half of the pool',
     2,
-    () => [{ concurrency: { runs: 4, perAccount: 2 }, account, secret: undefined }],
+    () => {
+      const pool = { max: 5 }
+      return [inboxOn(pool, ONE), inboxOn(pool, { namespace: 'second', ...ONE })]
+    },
   ],
   ['an inbox leaves one connection of its pool to the app', 2, () => [inboxOn({ max: 3 })]],
   ['an inbox on a pool of one has one run', 1, () => [inboxOn({ max: 1 })]],
