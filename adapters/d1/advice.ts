@@ -26,7 +26,7 @@ export function unavailable(cause: unknown): StoreError {
   const [
     ,
     code = 'store_unavailable' as const,
-    message = 'D1 could not be reached, is overloaded, or gave an invalid answer. Nothing is lost: the sender retries.',
+    message = 'D1 could not be reached, is overloaded, or gave an invalid answer. Nothing is lost.',
   ] = ADVICE.find(([says]) => says.test(text)) ?? []
   return new StoreError(code, message, { cause })
 }

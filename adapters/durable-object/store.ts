@@ -142,7 +142,7 @@ function unavailable(cause: unknown): StoreError {
   const [
     ,
     code = 'store_unavailable' as const,
-    message = 'The Durable Object could not be reached, is overloaded, or failed. Nothing is lost: the sender retries.',
+    message = 'The Durable Object could not be reached, is overloaded, or failed. Nothing is lost.',
   ] = ADVICE.find(([says]) => says.test(text)) ?? []
   return new StoreError(code, message, { cause })
 }

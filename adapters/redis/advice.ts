@@ -2,7 +2,7 @@ import { StoreError } from '../../src/index.js'
 import { messageOf } from '../../src/internal.js'
 import { isClusterClient, SUBSCRIBED } from './client.js'
 
-const FAILING_OVER = 'Redis is starting, failing over or moving slots. Nothing is lost: the sender retries.'
+const FAILING_OVER = 'Redis is starting, failing over or moving slots. Nothing is lost.'
 const REDIRECTION = /\b(MOVED|ASK|CROSSSLOT) /
 
 /** Advice on an error of the server or the client, by its message. Redis 5 and 6 put words before that of a script. */
@@ -10,7 +10,7 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
   [
     /\bOOM /,
     'store_full',
-    'Redis is out of memory (maxmemory) and takes no new events: give it more, or free some. Nothing is lost: the sender retries.',
+    'Redis is out of memory (maxmemory) and takes no new events: give it more, or free some. Nothing is lost.',
   ],
   [
     /\bREADONLY /,
@@ -70,7 +70,7 @@ export function unavailable(cause: unknown, client: object): StoreError {
 /** Without the arguments that a reply may repeat: they are keys and tokens. */
 function refusedWith(reply: string): string {
   const [text = ''] = reply.split(', with args beginning', 1)
-  return `Redis answered with an error: ${text.slice(0, MAX_REPLY_LENGTH)}. Nothing is lost: the sender retries.`
+  return `Redis answered with an error: ${text.slice(0, MAX_REPLY_LENGTH)}. Nothing is lost.`
 }
 
 /** Whether the server does not have a script, because it is new or was restarted. */

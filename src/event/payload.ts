@@ -73,7 +73,7 @@ async function checkBySchema(event: UnknownEvent, schema: StandardSchemaV1): Pro
   } catch (cause) {
     if (cause instanceof ConfigurationError) throw cause
     throw new ConfigurationError(
-      `Your schema for ${event.type} threw instead of returning issues: fix it, and the sender's next retry goes through.`,
+      `Your schema for ${event.type} threw: it must return { issues } for data that does not fit.`,
       { cause },
     )
   }

@@ -144,7 +144,8 @@ export interface KeptFailures extends Failures {
    */
   delete(key: string): Promise<boolean>
   /**
-   * The failures, newest first.
+   * The failures, newest first. One that fails again becomes the newest: pages that must not miss it go forward, by `order: 'oldest'` and
+   * `after`.
    *
    * @throws TypeError when the query is invalid
    * @example

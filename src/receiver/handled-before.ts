@@ -90,7 +90,7 @@ async function answerOf(ask: () => unknown): Promise<boolean> {
       throw new ConfigurationError(`Your handledBefore function threw: ${messageOf(cause)}`, { cause })
     throw new UnavailableError(
       'handled_before_unavailable',
-      'Your handledBefore function failed, so nothing has run. Nothing is lost: the sender retries, and it is called again.',
+      'Your handledBefore function failed, so nothing has run. It is called again at the next attempt.',
       { cause },
     )
   }

@@ -1,9 +1,10 @@
-import { REPLAYS_AT_ONCE } from '../../durations.js'
-import { UnavailableError } from '../../errors.js'
+import { MAX_TIMER_SECONDS, REPLAYS_AT_ONCE, SETTLING_MS } from '../../durations.js'
+import { codeOf, UnavailableError } from '../../errors.js'
 import type { Failure, Failures } from '../../failures/failures.js'
 import { checkFailureFilter, checkFailureLimit } from '../../failures/rules.js'
 import { checkKey } from '../../lib/check-key.js'
 import { describeType, describeValue } from '../../lib/describe-type.js'
+import { causeOf } from '../../lib/errors/message-of.js'
 import { checkOptionNames, isPlainObject, isRecord } from '../../lib/option-names.js'
 import { within } from '../../lib/time/alarm-clock.js'
 import type { AuthenticDelivery } from '../delivery.js'
@@ -44,6 +45,7 @@ export function replaying<Request>(
   handle: Handle<Request>,
 ): Operations<Request>['replay'] {
   const { failureTerms, namespace } = settings
+  const longestMs = Math.min(settings.maxRunMs + SETTLING_MS, MAX_TIMER_SECONDS * 1000)
 
   async function replay(what: string | ReplayFilter, options?: ReplayOptions<Request>): Promise<unknown> {
     const given = options ?? {}
@@ -56,7 +58,7 @@ export function replaying<Request>(
 
   async function replayKey(key: string, scope: Scope<Request>): Promise<Outcome | undefined> {
     const failure = await readFailure(scope.failures, key)
-    return failure !== undefined && isIn(scope, failure) ? replayOne(failure, scope) : undefined
+    return failure !== undefined && isIn(scope, failure) ? replayOne(failure, scope).answer : undefined
   }
 
   async function replayMatching(filter: ReplayFilter, scope: Scope<Request>): Promise<readonly Replayed[]> {
@@ -72,6 +74,10 @@ export function replaying<Request>(
     } as const
     const replayed: Replayed[] = []
     const seen = new Set<string>()
+    // Until their runs are over: a handler may outlive its answer.
+    const running = new Set<Promise<void>>()
+    // By then they are given up.
+    const allOver = (): void => running.clear()
     let after: Failure | undefined
     let listed = 0
     // A failure that no handler takes stays the oldest, and must not keep the others from their turn.
@@ -92,10 +98,15 @@ export function replaying<Request>(
         seen.add(failure.key)
         unseen.push(failure)
       }
-      const outcomes = await fewAtATime(unseen, async (failure) => ({
-        key: failure.key,
-        ...(await replayOne(failure, scope)),
-      }))
+      const answers: Promise<Replayed>[] = []
+      for (const failure of unseen) {
+        while (running.size >= REPLAYS_AT_ONCE) await within(Promise.race(running), longestMs, allOver)
+        const { answer, over } = replayOne(failure, scope)
+        answers.push(answer.then((outcome) => ({ key: failure.key, ...outcome })))
+        running.add(over)
+        void over.then(() => running.delete(over))
+      }
+      const outcomes = await Promise.all(answers)
       replayed.push(...outcomes)
       left -= outcomes.filter(({ outcome }) => outcome !== 'unhandled').length
       if (shared.drain.isClosed) break
@@ -103,9 +114,21 @@ export function replaying<Request>(
     return replayed
   }
 
-  async function replayOne(failure: Failure, { account, request }: Scope<Request>): Promise<Outcome> {
+  function replayOne(
+    failure: Failure,
+    scope: Scope<Request>,
+  ): { answer: Promise<Outcome>; over: Promise<void> } {
+    const state = new DeliveryState(replayedDelivery(failure.rawBody, scope.request), shared)
+    const answer = answerOf(failure, scope, state)
+    return { answer, over: answer.then(() => state.whenOver()) }
+  }
+
+  async function answerOf(
+    failure: Failure,
+    { account }: Scope<Request>,
+    state: DeliveryState<Request>,
+  ): Promise<Outcome> {
     const { rawBody, signedAt, secretIndex } = failure
-    const state = new DeliveryState(replayedDelivery(rawBody, request), shared)
     state.isVerified = true
     state.replayed = true
     state.account = failure.account
@@ -131,7 +154,7 @@ export function replaying<Request>(
       return { failures, id: undefined, account: undefined, request }
     }
     const found = { account: undefined as string | undefined }
-    const finding = Promise.resolve(settings.signerFor(request as Request, found))
+    const finding = Promise.resolve(settings.signerFor(request as Request, found)).catch(rethrowForReplay)
     const { account } = await within(finding, settings.timeoutMs, tookTooLong)
     if (found.account === undefined)
       throw new TypeError('Your account function knows no account for the request given to replay.')
@@ -180,6 +203,14 @@ function checkPlain(name: string, given: object, wanted: string): void {
   throw new TypeError(`${name} must be a plain object, ${wanted}, not ${describeType(given)}.`)
 }
 
+/** The message of a delivery says that the sender retries. */
+function rethrowForReplay(error: unknown): never {
+  if (codeOf(error) !== 'account_unavailable') throw error
+  throw new UnavailableError('account_unavailable', 'Your account function failed: nothing was replayed.', {
+    cause: causeOf(error),
+  })
+}
+
 function tookTooLong(): never {
   throw new UnavailableError(
     'account_unavailable',
@@ -189,21 +220,4 @@ function tookTooLong(): never {
 
 function isSamePlace(one: Failure, other: Failure | undefined): boolean {
   return one.key === other?.key && one.lastAt.getTime() === other.lastAt.getTime()
-}
-
-/** Returns the results in the order of `all`. */
-async function fewAtATime<T, Result>(
-  all: readonly T[],
-  work: (one: T) => Promise<Result>,
-): Promise<readonly Result[]> {
-  const results: Result[] = []
-  const waiting = [...all.entries()]
-  const workers = Array.from({ length: REPLAYS_AT_ONCE }, async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const [index, one] = next
-      results[index] = await work(one)
-    }
-  })
-  await Promise.all(workers)
-  return results
 }

@@ -69,7 +69,7 @@ export interface Operations<Request = unknown> {
    */
   replay(key: string, options?: ReplayOptions<Request>): Promise<Outcome | undefined>
   /**
-   * The same for several: those that last failed longest ago first, a few at a time, within `concurrency`.
+   * The same for several: those that last failed longest ago first, a few at a time until their runs are over, within `concurrency`.
    *
    * @param filter which; `{}` for any of this namespace. At most `limit` are replayed, from 1 to 1,000; default 100, for `{}` too
    * @returns the outcomes with their keys, in that order; fewer than there are if the list of the failures breaks off: call it again

@@ -89,7 +89,7 @@ function guardByRequest<Request>(
     } catch (cause) {
       // Such as that of redisStore(undefined): a retry would not help.
       if (isMisuse(cause)) throw misconfigured('threw', cause)
-      const message = `Your ${option} function failed. Nothing is lost: the sender retries.`
+      const message = `Your ${option} function failed. Nothing is lost.`
       throw new UnavailableError('store_unavailable', message, { cause })
     }
     try {
@@ -125,7 +125,8 @@ function guardByRequest<Request>(
       try {
         const guard = await guardOfDelivery(delivery)
         return await guard.keep(key, delivery, end)
-      } catch {
+      } catch (error) {
+        delivery.report(error)
         return (await delivery.failure?.keep(end)) === 'parked'
       }
     },

@@ -154,7 +154,7 @@ onOwnRedis('a Redis store on a cluster of three', () => {
       await setSlot(owner, slot, 'NODE', await idOf(other))
       await expect(redisStore(client).claim(claimOf(key, 'a'))).rejects.toMatchObject({
         code: 'store_unavailable',
-        message: 'Redis is starting, failing over or moving slots. Nothing is lost: the sender retries.',
+        message: 'Redis is starting, failing over or moving slots. Nothing is lost.',
         cause: { message: expect.stringMatching(/^Too many Cluster redirections/) },
       })
       await setSlot(owner, slot, 'NODE', await idOf(owner))

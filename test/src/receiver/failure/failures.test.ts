@@ -14,7 +14,7 @@ import { lifecycleEvent, orderCreated, SECRET, sign } from '../../../support/del
 import { honestInbox } from '../../../support/honest-inbox.js'
 import { deferred, never, throws, watch } from '../../../support/promises.js'
 import { receiving, storeWith } from '../../../support/receiving.js'
-import { advance, useVirtualTime } from '../../../support/virtual-time.js'
+import { advance, sleep, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
 
@@ -576,6 +576,16 @@ describe('a replay', () => {
       await expect(receiver.replay({})).rejects.toThrow(/replay needs a request, because the option account/)
       await expect(receiver.replay({}, { request: 'initech' })).rejects.toThrow(/knows no account/)
     })
+
+    test('an account function that fails: its error is the cause, and no sender retries', async () => {
+      const down = new Error('ECONNREFUSED')
+      const { receiver } = failing({ secret: undefined, account: throws(down) } as never)
+      await expect(receiver.replay({}, { request: 'acme' })).rejects.toMatchObject({
+        code: 'account_unavailable',
+        message: 'Your account function failed: nothing was replayed.',
+        cause: down,
+      })
+    })
   })
 
   test('a store that is a function needs a request', async () => {
@@ -635,6 +645,33 @@ describe('a replay', () => {
     const rejected = expect(receiver.replay(KEY)).rejects.toMatchObject({ code: 'store_unavailable' })
     await advance(10)
     await rejected
+  })
+
+  test('few run at once, though they outlive their answers', async () => {
+    const { handler, receiver, send } = failing({ timeoutSeconds: 1 })
+    for (let i = 0; i < 40; i++) await send(orderCreated({ id: `ord_${i}` }))
+    let [running, most] = [0, 0]
+    handler.mockImplementation(async () => {
+      most = Math.max(most, ++running)
+      await sleep(5)
+      running -= 1
+    })
+    const replayed = receiver.replay({})
+    await advance(60)
+    expect((await replayed).map(({ outcome }) => outcome)).toEqual(Array(40).fill('timed_out'))
+    expect([most, running]).toEqual([4, 0])
+  })
+
+  test('those whose handlers hang hold up the others until they are given up', async () => {
+    const { handler, receiver, send } = failing({ timeoutSeconds: 1, maxRunSeconds: 10 })
+    for (let i = 0; i < 5; i++) await send(orderCreated({ id: `ord_${i}` }))
+    handler.mockImplementation(never)
+    const replayed = watch(receiver.replay({}))
+    await advance(50)
+    expect(replayed.isResolved).toBe(false)
+    await advance(10)
+    expect(replayed.isResolved).toBe(true)
+    await advance(10)
   })
 
   test('a drain ends a replay of many', async () => {
