@@ -122,7 +122,7 @@ function refuse(
   const callback = given.find((one) => typeof one === 'function') as ((error: Error) => void) | undefined
   if (!isQuery && callback === undefined) return undefined
   setTimeout(() => {
-    callSafely(callback, error)
+    callSafely(() => callback?.(error))
     if (isQuery) callSafely(() => query.handleError?.(error))
   }, 0)
   return { returned: isQuery ? query : undefined }
