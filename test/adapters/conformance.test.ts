@@ -6,6 +6,7 @@ import { tixWebhooks as forKoa } from '../../examples/own-adapter.js'
 import { ADAPTERS, SERVERS } from '../support/adapter-harnesses.js'
 import { SECRET } from '../support/deliveries.js'
 import { listen } from '../support/http.js'
+import { WAIT_LIMIT_MS } from '../support/patience.js'
 import { countingOptions, failing } from '../support/played-scenarios.js'
 import { deferred, turns } from '../support/promises.js'
 import { harnessOf, rawBytesCases } from '../support/raw-bytes-cases.js'
@@ -13,7 +14,7 @@ import { harnessOf, rawBytesCases } from '../support/raw-bytes-cases.js'
 describe.each(ADAPTERS)('%s', (_, harness) => {
   test.each(adapterCases.map(({ id, name, run }) => [id, name, run] as const))(
     '%s: it %s',
-    (_id, _name, run) => run(harness),
+    (_id, _name, run) => run({ ...harness, timeoutSeconds: WAIT_LIMIT_MS / 1000 }),
   )
 
   // The kind makes no difference to an adapter; events of this one suit all scenarios.

@@ -227,7 +227,7 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
         else setImmediate(destroy)
         return through
       })
-      const { reports } = mount(app, { timeoutSeconds: 2 })
+      const { reports } = mount(app, { timeoutSeconds: 60 })
       const { header } = await sign('')
       const client = await dial(await listenTo(app))
       await client.write(requestHead({ 'x-service-signature': header, 'content-length': 100 }))

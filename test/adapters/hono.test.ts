@@ -110,7 +110,7 @@ test.each([
   ['is answered as well where there is no executionCtx', undefined],
 ])('a handler that outlives the deadline %s', async (_, context) => {
   const finish = deferred()
-  const { app } = appWith(next, { on: { 'order.created': () => finish.promise }, timeoutSeconds: 0.3 })
+  const { app } = appWith(next, { on: { 'order.created': () => finish.promise }, timeoutSeconds: 1 })
   const delivery = await sign(orderCreated())
   const send = async () => answerOf(await app.request(requestOf(delivery), undefined, undefined, context))
   expect(await send()).toMatchObject({

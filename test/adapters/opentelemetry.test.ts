@@ -171,7 +171,7 @@ describe('the span of a run', () => {
 
   test('goes on after the deadline, and ends with the handler', async () => {
     const { promise, resolve } = deferred<void>()
-    const { send, spans, series } = observed({ on: { 'order.created': () => promise }, timeoutSeconds: 0.3 })
+    const { send, spans, series } = observed({ on: { 'order.created': () => promise }, timeoutSeconds: 1 })
     expect((await send()).outcome).toBe('timed_out')
     expect(spans()).toEqual([])
     resolve()

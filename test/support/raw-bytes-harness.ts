@@ -87,7 +87,11 @@ export function assertEnd({ records, runs }: MountedApp, outcome: OutcomeName, c
 /** Asserts that the server still works. */
 export async function assertServes({ port, runs }: MountedApp, delivery: SignedDelivery): Promise<void> {
   const before = runs.length
-  assertAnswer(await deliver(port, delivery), 200, 'handled')
+  let answer: HttpAnswer
+  // An app with a short deadline may be late on a busy machine, and the sender retries.
+  do answer = await deliver(port, delivery)
+  while (/incomplete|timed_out/.test(answer.text))
+  assertAnswer(answer, 200, 'handled')
   assert.equal(runs.length, before + 1)
 }
 

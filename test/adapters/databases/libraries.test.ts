@@ -218,7 +218,7 @@ for (const { describe, libraries, ...backend } of BACKENDS) {
         }
         await nest(tx, work, names)
       }
-      const limits = how === 'given up' ? { timeoutSeconds: 5, maxRunSeconds: 0.5 } : {}
+      const limits = how === 'given up' ? { timeoutSeconds: 60, maxRunSeconds: 1 } : {}
       const sendFirst = (await over(library, names, first, limits)).send
       const sendSecond = (await over(library, names, second)).send
       const stored = async () => (await written()).filter((id) => String(id).startsWith(prefix))

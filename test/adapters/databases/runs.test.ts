@@ -33,8 +33,8 @@ for (const { name, describe, clients, prepare } of SERVERS) {
         let isFirst = true
         const { send, reports } = await endpoint({
           inbox: client.inbox(),
-          timeoutSeconds: 10,
-          maxRunSeconds: 0.3,
+          timeoutSeconds: 60,
+          maxRunSeconds: 1,
           on: {
             'order.created': async (event, { tx }) => {
               await client.run(tx, `INSERT INTO effects VALUES ('${event.data.order.id}')`)
@@ -59,7 +59,7 @@ for (const { name, describe, clients, prepare } of SERVERS) {
     test('is ended by the server if its handler sends nothing for longer than idleTimeoutSeconds', async () => {
       await atOnce(rows, async ({ name }) => {
         const client = database.open(name)
-        const inbox = client.inbox({ idleTimeoutSeconds: 1 })
+        const [inbox, patient] = [client.inbox({ idleTimeoutSeconds: 1 }), client.inbox()]
         const request = { key: `idle over ${name}`, retainMs: 60_000 }
         const insert = (tx: unknown, id: string) =>
           client.run(tx, `INSERT INTO effects VALUES ('idle over ${name}, ${id}')`)
@@ -76,7 +76,7 @@ for (const { name, describe, clients, prepare } of SERVERS) {
         await waiting.promise
         // The server has rolled back, and let the lock go.
         let answer: { status: string }
-        do answer = await inbox.once(request, async (tx) => void (await insert(tx, 'found')))
+        do answer = await patient.once(request, async (tx) => void (await insert(tx, 'found')))
         while (answer.status === 'in_flight')
         expect(answer).toEqual({ status: 'handled' })
         found.resolve()
@@ -96,7 +96,7 @@ onPostgres('a pool of pg that a handler uses beside ctx.tx', () => {
     const { send, reports } = await endpoint({
       inbox: postgresInbox(pool),
       timeoutSeconds: 1,
-      maxRunSeconds: 2,
+      maxRunSeconds: 1.5,
       on: { 'order.created': () => pool.query('SELECT 1') },
     })
     const held = await Promise.all(Array.from({ length: max - 1 }, () => pool.connect()))
@@ -112,8 +112,8 @@ onPostgres('a pool of pg that a handler uses beside ctx.tx', () => {
   test('is not blamed where a handler is slow by itself', async () => {
     const { send, reports } = await endpoint({
       inbox: postgresInbox(openPg(database, { max: 1 })),
-      timeoutSeconds: 0.3,
-      maxRunSeconds: 1,
+      timeoutSeconds: 1,
+      maxRunSeconds: 1.5,
       on: { 'order.created': () => never() },
     })
     expect((await send(orderCreated())).outcome).toBe('timed_out')
@@ -129,8 +129,8 @@ onMysql.each(POOLS)('a pool of $name that a handler uses beside ctx.tx', ({ name
     const pool = open(database, { connectionLimit: 1, more })
     const { send, reports } = await endpoint({
       inbox: mysqlInbox(pool),
-      timeoutSeconds: 0.3,
-      maxRunSeconds: 0.6,
+      timeoutSeconds: 1,
+      maxRunSeconds: 1.5,
       on: { 'order.created': () => pool.query('SELECT 1') },
     })
     expect((await send(orderCreated())).outcome).toBe('timed_out')
