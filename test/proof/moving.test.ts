@@ -15,6 +15,7 @@ import { listen } from '../support/http.js'
 import { legacyReceiver } from '../support/legacy-receiver.js'
 import { onPostgres, onRedis, postgresVariables, redisUrl } from '../support/on-servers.js'
 import { readPage } from '../support/pages.js'
+import { WAIT_LIMIT_MS } from '../support/patience.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { seeded } from '../support/storm.js'
 
@@ -108,9 +109,8 @@ function newVersion({ to, changes = {} }: Move): string {
   }, code)
 }
 
-/** The sender's pause between two attempts, and how often it retries before a test gives up. */
+/** The sender's pause between two attempts. */
 const BACK_OFF_MS = 10
-const TRIES = 2_000
 
 type Version = 'old' | 'new'
 
@@ -223,7 +223,7 @@ onPostgres('the moves of docs/moving.md', () => {
 
     /** Delivers until it is acknowledged, by the version that serves at each attempt. */
     async function deliver(move: Move, { header, body }: Order, serving: () => Version): Promise<End> {
-      for (let tries = 0; tries < TRIES; tries++) {
+      for (const endMs = performance.now() + WAIT_LIMIT_MS; performance.now() < endMs; ) {
         const by = serving()
         const response = await receiverOf(move, by)(requestOf({ header, body }))
         const text = await response.text()
@@ -231,7 +231,7 @@ onPostgres('the moves of docs/moving.md', () => {
         if (response.status < 500) throw new Error(`${response.status} ${text}`)
         await setTimeout(BACK_OFF_MS)
       }
-      throw new Error(`It was not acknowledged in ${TRIES} attempts`)
+      throw new Error(`It was not acknowledged within ${WAIT_LIMIT_MS / 1000} s`)
     }
 
     const toAll = (move: Move, orders: readonly Order[], serving: () => Version): Promise<End[]> =>

@@ -1,5 +1,6 @@
 import { answerTo, type IdempotencyStore, type Inbox, type Outcome, type WebhookOptions } from 'tix-webhooks'
 import { expect } from 'vitest'
+import { WAIT_LIMIT_MS } from './patience.js'
 import type { Place } from './proof-places.js'
 import { receiving } from './receiving.js'
 import { newOrder, type Order } from './running-apps.js'
@@ -25,7 +26,6 @@ interface FixtureOptions extends Pick<WebhookOptions, 'timeoutSeconds' | 'leaseS
 
 /** A busy machine is late; a receiver that hangs is far later. */
 const SLACK_MS = 10_000
-const TRIES = 20_000
 
 export async function withFixture(
   options: FixtureOptions,
@@ -87,12 +87,12 @@ async function openFixture({ place, open, timeoutSeconds = 2, ...more }: Fixture
   /** Delivers it repeatedly, as a sender that skips every Retry-After, until the outcome matches. */
   async function until(order: Order, isEnd: (outcome: Outcome) => boolean): Promise<Outcome> {
     let last: Outcome | undefined
-    for (let i = 0; i < TRIES; i++) {
+    for (const endMs = performance.now() + WAIT_LIMIT_MS; performance.now() < endMs; ) {
       const outcome = await send(order)
       if (isEnd(outcome)) return outcome
       last = outcome
     }
-    throw new Error(`It had not ended after ${TRIES} tries, but was ${JSON.stringify(last)}`, {
+    throw new Error(`It had not ended after ${WAIT_LIMIT_MS / 1000} s, but was ${JSON.stringify(last)}`, {
       cause: last?.error,
     })
   }

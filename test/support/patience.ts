@@ -5,7 +5,7 @@ import { SCALE } from './runs.js'
  */
 
 /** The longest that a test or a hook may take, in milliseconds. */
-export const TEST_LIMIT_MS: number = 300_000 * Math.max(1, SCALE)
+export const TEST_LIMIT_MS: number = 600_000 * Math.max(1, SCALE)
 
 /** The longest that one step of it waits for a condition, such as the start of a process, in milliseconds. */
 export const WAIT_LIMIT_MS = 120_000

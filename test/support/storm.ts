@@ -1,4 +1,5 @@
 import type { Mark } from './apps/protocol.js'
+import { WAIT_LIMIT_MS } from './patience.js'
 import type { End, Order } from './running-apps.js'
 
 /** The same numbers from 0 to 1 for the same seed (mulberry32). */
@@ -12,16 +13,13 @@ export function seeded(seed: number): () => number {
   }
 }
 
-/** How often a sender without pauses retries before a test gives up. */
-const TRIES = 5_000
-
 /** Delivers until it is no longer in flight. */
 export async function whileInFlight(deliver: () => Promise<End>): Promise<End> {
-  for (let i = 0; i < TRIES; i++) {
+  for (const endMs = performance.now() + WAIT_LIMIT_MS; performance.now() < endMs; ) {
     const end = await deliver()
     if (typeof end === 'string' || end.outcome !== 'in_flight') return end
   }
-  throw new Error(`It was in flight ${TRIES} times`)
+  throw new Error(`It was in flight for ${WAIT_LIMIT_MS / 1000} s`)
 }
 
 /** The marks at a COMMIT. Postgres.js commits by itself, and is not stopped while it does. */
