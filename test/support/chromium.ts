@@ -1,5 +1,6 @@
 import { access, constants } from 'node:fs/promises'
 import { type Browser, chromium } from 'playwright-core'
+import { WAIT_LIMIT_MS } from './patience.js'
 
 /** Debian's, unless `CHROMIUM` says where another one is. */
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
@@ -17,7 +18,7 @@ const FLAGS = [
 ]
 
 export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
+  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS, timeout: WAIT_LIMIT_MS })
 }
 
 /** Rejects, with what to do, where there is none to launch. */
