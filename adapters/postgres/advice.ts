@@ -13,11 +13,18 @@ export interface TableNames {
 const NOTHING_WRITTEN = 'Nothing was written, and the next delivery tries again.'
 const UNREACHABLE =
   'Postgres could not be reached, or closed the connection: are it and the network up? A restart or a failover looks like this too.'
+const CERTIFICATE =
+  'The certificate of Postgres could not be verified: give the ssl option of the pool the certificate of its authority (ca), and connect to the host that it names.'
+const NO_TRANSACTIONS =
+  'PgBouncer refused the transaction, because it is in statement mode: set its pool_mode to transaction, or use a store without failures.'
+/** postgres.js hides why a connection ended. */
+const CLOSED = `${UNREACHABLE} So does a PgBouncer in statement mode, which refuses transactions: set its pool_mode to transaction.`
 const OWN_CODE =
   'The inbox could not be used: as, the driver, or the library behind it threw before it sent anything to Postgres: see the cause of this error.'
 const OTHER_TABLE = ({ name, migrate }: TableNames): string =>
   `The table ${name} was created by another version or another program: ${migrate} lists the differences.`
 const REFUSED_USER = 'Postgres refused the user or the password of the connection.'
+const NO_PASSWORD = 'Postgres asks for a password, and the connection has none: check the connection string.'
 const NO_SERVER = 'There is no Postgres at the host and port of the connection: is it up?'
 const STARTING =
   'Postgres is shutting down or starting, or this connection was terminated: the next delivery tries again.'
@@ -63,15 +70,52 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   '57P01': STARTING,
   '57P02': STARTING,
   '57P03': STARTING,
+  '08P01':
+    'Postgres, or a pooler such as PgBouncer in front of it, refused what the connection sent: the cause of this error describes it.',
   P2028: `Prisma got no connection within maxWait (2 s by default), or ended the transaction at its own timeout (5 s by default), before the run was over: pass both to prisma.$transaction(work, { maxWait, timeout }), in milliseconds, and a timeout longer than maxRunSeconds. ${NOTHING_WRITTEN}`,
   ECONNREFUSED: NO_SERVER,
   ENOTFOUND: NO_SERVER,
   CONNECT_TIMEOUT: SLOW_CONNECTION,
+  CONNECTION_CLOSED: CLOSED,
+  DEPTH_ZERO_SELF_SIGNED_CERT: CERTIFICATE,
+  SELF_SIGNED_CERT_IN_CHAIN: CERTIFICATE,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: CERTIFICATE,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: CERTIFICATE,
+  ERR_TLS_CERT_ALTNAME_INVALID: CERTIFICATE,
+  CERT_HAS_EXPIRED: CERTIFICATE,
 }
 
-/** Advice by the message, for errors without a code of their own. */
-const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
+/** Advice by the message, for errors without a code of their own: all of PgBouncer have one. */
+const BY_MESSAGE: readonly (readonly [RegExp, Advice])[] = [
+  [
+    /row-level security/i,
+    ({ name }) =>
+      `Row-level security on ${name} refused what the user of this connection writes: it needs a policy FOR ALL, with USING and WITH CHECK, or the right BYPASSRLS.`,
+  ],
+  [
+    /pg_hba\.conf/i,
+    'Postgres accepts no such connection: pg_hba.conf has no entry for this host, user and database, or has one only for TLS: set the ssl option of the pool.',
+  ],
+  [/client password must be/i, NO_PASSWORD],
+  [
+    /not support SSL|before secure TLS connection/i,
+    'Postgres, or the pooler in front of it, does not speak TLS on this port: check the host, the port and the ssl option of the pool.',
+  ],
+  [
+    /unsupported startup parameter/i,
+    'PgBouncer refused a setting of the connection, which the cause of this error names: list it in ignore_startup_parameters of PgBouncer, or leave it out of the options of the pool.',
+  ],
+  [
+    /max_client_conn/i,
+    'PgBouncer has no connection left for this app: raise max_client_conn, or make the pools of all processes together smaller.',
+  ],
+  [
+    /query_wait_timeout/i,
+    `PgBouncer had no connection to Postgres free within query_wait_timeout: raise default_pool_size, or look for transactions that last long. ${NOTHING_WRITTEN}`,
+  ],
+  [/authentication failed|no such user/i, REFUSED_USER],
   [/calling end on the pool|CONNECTION_ENDED/i, 'The pool is closed: drain the receiver before you end it.'],
+  [/transaction blocks not allowed in statement pooling/i, NO_TRANSACTIONS],
   [/timeout exceeded when trying to connect|due to connection timeout/i, SLOW_CONNECTION],
 ]
 
@@ -129,6 +173,11 @@ export function isConflict(error: unknown): boolean {
   return codeOf(error) === '40001'
 }
 
+/** Whether a transaction may have failed only because it was one. */
+export function mayRefuseTransactions(error: unknown): boolean {
+  return ['08P01', 'CONNECTION_CLOSED'].includes(String(codeOf(error)))
+}
+
 /** Whether the user of the connection lacks the rights for a statement. */
 export function isForbidden(error: unknown): boolean {
   return codeOf(error) === '42501'
@@ -154,11 +203,10 @@ function says(error: unknown, words: string): boolean {
 
 function adviceFor(error: unknown, names: TableNames): string {
   const code = String(codeOf(error))
-  const advice = Object.hasOwn(ADVICE, code) ? ADVICE[code] : undefined
-  if (advice !== undefined) return typeof advice === 'string' ? advice : advice(names)
-  const text = messageOf(error)
+  const text = `${messageOf(error)} ${String(innermost(error).message)}`
   const byMessage = BY_MESSAGE.find(([pattern]) => pattern.test(text))?.[1]
-  if (byMessage !== undefined) return byMessage
+  const advice = byMessage ?? (Object.hasOwn(ADVICE, code) ? ADVICE[code] : undefined)
+  if (advice !== undefined) return typeof advice === 'string' ? advice : advice(names)
   if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError)
     return OWN_CODE
   return SQLSTATE.test(code)

@@ -12,12 +12,14 @@ import {
   MAX_IDLE_SECONDS,
   sharedConnections,
 } from '../../src/internal.js'
+import { keyOfCheck, requireRow, tryOut } from './check.js'
 import { driverOf, type TransactionOf } from './drivers/choose.js'
 import { type PostgresDriver, unchecked } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
 import { joinableOf } from './failures/failures.js'
 import { newestDdl, newestTable } from './newest.js'
+import { opener } from './open.js'
 import { runnerOf } from './run.js'
 import { tableOf } from './table.js'
 import { type Ask, locationIn, locationOf } from './table-location.js'
@@ -90,8 +92,8 @@ export interface PostgresInbox<Tx> extends Inbox<Tx>, HandledRecords, Purgeable 
    */
   purge(options?: { readonly limit?: number }): Promise<number>
   /**
-   * Resolves if Postgres can be reached and written, and has the table of the records and the rights on it; it changes no record. It does
-   * not ask for the table of `isNewest`, which not every app uses.
+   * Resolves if a delivery could be recorded: it begins as one does, and rolls that back. It does not ask for the table of `isNewest`, which
+   * not every app uses.
    *
    * @throws StoreError otherwise, with advice and without credentials
    */
@@ -180,6 +182,7 @@ function createInbox<Tx>(
     migrate: MIGRATE,
   })
   const run = runnerOf(driver, table, idleMs)
+  const open = opener(driver, table, idleMs)
   const finding = table.byName(
     (name) => `SELECT true AS found FROM ${name} WHERE key = $1::text AND expires_at > now()`,
   )
@@ -254,7 +257,13 @@ function createInbox<Tx>(
         return (await ask(finding(), [key])).length === 1
       })
     },
-    check: () => asking(table.check),
+    check: () =>
+      tryOut(driver, async (_, tx) => {
+        const { status } = await open(tx, { key: keyOfCheck(), retainMs: 1_000 })
+        requireRow(status === 'opened', table.name)
+      }).catch((error) => {
+        throw table.unavailable(error)
+      }),
     isNewest: isNewest as PostgresInbox<Tx>['isNewest'],
     // Of a Pool of pg or postgres.js: a driver of the user's may have any number.
     connections: sharedConnections(pool, (pool as { options?: { max?: unknown } | null }).options?.max),

@@ -8,10 +8,11 @@ import {
   createPurger,
   STATEMENT_MS,
 } from '../../src/internal.js'
-import { isOfOneRow } from './advice.js'
+import { isOfOneRow, mayRefuseTransactions } from './advice.js'
+import { keyOfCheck, requireRow, tryOut } from './check.js'
 import { answered } from './drivers/answered.js'
 import { driverOf, queryOf } from './drivers/choose.js'
-import { type Query, type StatementResult, unchecked } from './drivers/driver.js'
+import type { Query, StatementResult } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
 import { arrayLiteral, type StoreRequest, type StoreStatements, statementsFor } from './statements.js'
@@ -90,9 +91,34 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     options.purgeEverySeconds,
   )
 
-  function inTransaction(work: (ask: Ask) => Promise<void>): Promise<void> {
-    const driver = driverOf(pool)
-    return driver.transaction((tx) => work((...query) => driver.first(tx, ...query)), unchecked)
+  /** Claims and completes as a delivery does. */
+  async function check(): Promise<void> {
+    try {
+      await tryOut(driverOf(pool), async (ask) => {
+        await table.find(ask)
+        const request = { key: keyOfCheck(), token: 'check', leaseMs: 1_000, retainMs: 1_000 }
+        for (const name of ['claim', 'complete', 'findCompleted'] as const) {
+          const [written] = await sendTogether(async (...many) => ({ rows: await ask(...many) }), name, [
+            request,
+          ])
+          requireRow(written !== undefined, table.name)
+        }
+      })
+    } catch (error) {
+      // No delivery of a store needs one.
+      if (!mayRefuseTransactions(error)) throw error
+      await table.check(ask)
+    }
+  }
+
+  async function sendTogether(
+    send: (sql: string, parameters: readonly unknown[]) => Promise<Pick<StatementResult, 'rows'>>,
+    name: keyof StoreStatements,
+    requests: readonly StoreRequest[],
+  ): Promise<readonly Written[]> {
+    const { parameters, many } = statements()[name]
+    const arrays = parameters.map((parameter) => requests.map((request) => request[parameter]))
+    return writtenByMany(await send(many, arrays.map(arrayLiteral)), requests.length)
   }
 
   const burst = createBursts(LIMITS)
@@ -107,9 +133,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
       },
       async sendMany(requests) {
         await table.find(ask)
-        const { parameters, many } = statements()[name]
-        const arrays = parameters.map((parameter) => requests.map((request) => request[parameter]))
-        return writtenByMany(await send(many, arrays.map(arrayLiteral)), requests.length)
+        return sendTogether(send, name, requests)
       },
       isOfOneRequest: isOfOneRow,
     })
@@ -122,7 +146,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     return count === 0 ? undefined : Object.values(row ?? {})
   }
 
-  function writtenByMany({ rows }: StatementResult, length: number): readonly Written[] {
+  function writtenByMany({ rows }: Pick<StatementResult, 'rows'>, length: number): readonly Written[] {
     const written = new Array<Written>(length).fill(undefined)
     for (const row of rows) {
       // By position, because clients can rename columns.
@@ -168,7 +192,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     release: async ({ key, token }) => (await releases({ key, token })) !== undefined,
     isHandled: async (key) => (await lookUps({ key })) !== undefined,
     // Not among the calls of deliveries: a probe asks for the database, not for the length of a queue.
-    check: () => inTransaction(table.check).catch(unavailable),
+    check: () => check().catch(unavailable),
     purge,
     migrate: () => table.migrate(driverOf(pool)),
     ddl: table.ddl,

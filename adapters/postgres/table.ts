@@ -1,5 +1,5 @@
 import { StoreError } from '../../src/index.js'
-import { CHECK_LOCK_MS, unexpectedRows } from '../../src/internal.js'
+import { unexpectedRows } from '../../src/internal.js'
 import { interrupted, isMissing, notCommitted, unavailable } from './advice.js'
 import type { CheckedDriver, Row } from './drivers/driver.js'
 import { type Ask, quote, type TableLocation } from './table-location.js'
@@ -18,7 +18,7 @@ export interface Table {
   readonly ddl: string
   /** Deletes expired records, `limit` at most, and returns their number. */
   purge(ask: Ask, limit: number): Promise<number>
-  /** Rejects with the error that a delivery would meet: no such table or column, no rights, a server or a transaction that is read-only. */
+  /** Writes no row, where no transaction can undo one. Rejects if there is no such table or column, without rights, and if it is read-only. */
   check(ask: Ask): Promise<void>
   /** Creates the table if it is missing, and refuses one that has other columns. */
   migrate(driver: CheckedDriver<unknown, unknown>): Promise<void>
@@ -139,8 +139,6 @@ export function tableOf({
       return (await ask(purging(), [limit])).length
     },
     async check(ask) {
-      // The transaction's own: a client that gives up leaves its statement to the server, where it waits for the lock.
-      await ask("SELECT set_config('lock_timeout', $1::text, true)", [String(CHECK_LOCK_MS)])
       await location.find(ask)
       await ask(checking(), [0])
     },

@@ -1,14 +1,10 @@
-import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { Pool } from 'pg'
 import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { startPgBouncer } from '../../test/support/pgbouncer-server.js'
 import { startPostgres } from '../../test/support/postgres-server.js'
 import { startRedis } from '../../test/support/redis-server.js'
-import { makeFolder, startProcess, startServer } from '../../test/support/server-process.js'
 import { startUpstash, UPSTASH_TOKEN } from '../../test/support/upstash.js'
 import { ROWS } from '../servers/backends/postgres.js'
 import type { Lane } from './lane.js'
@@ -57,42 +53,6 @@ async function prepare(url: string): Promise<void> {
   await postgresInbox(pool).migrate()
   await pool.query(`CREATE TABLE ${ROWS} (id text)`)
   await pool.end()
-}
-
-/** In transaction mode with few connections, so that consecutive transactions of a client get different ones. */
-async function startPgBouncer(database: URL): Promise<{ url: string; stop(): Promise<void> }> {
-  const folder = await makeFolder()
-  const file = join(folder, 'pgbouncer.ini')
-  await promisify(execFile)('chmod', ['755', folder])
-  const settings = (port: number): string =>
-    [
-      '[databases]',
-      `* = host=127.0.0.1 port=${database.port} user=postgres`,
-      '[pgbouncer]',
-      'listen_addr = 127.0.0.1',
-      `listen_port = ${port}`,
-      'unix_socket_dir =',
-      'auth_type = any',
-      'pool_mode = transaction',
-      'default_pool_size = 8',
-    ].join('\n')
-  return startServer({
-    folder,
-    port: undefined,
-    abort: 'SIGKILL',
-    url: (port) => `postgres://postgres@127.0.0.1:${port}/postgres`,
-    async launch(port) {
-      await writeFile(file, settings(port))
-      // It refuses to run as root.
-      const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
-      return startProcess({
-        file: 'pgbouncer',
-        args: [...user, file],
-        ready: /process up/,
-        abort: 'SIGKILL',
-      })
-    },
-  })
 }
 
 /** Carries the bytes of WebSockets to Postgres, as Neon's proxy does. */

@@ -16,6 +16,7 @@ import {
   STATEMENT_MS,
   sharedMap,
 } from '../../../src/internal.js'
+import { keyOfCheck, requireRow, tryOut } from '../check.js'
 import { driverOf, queryOf } from '../drivers/choose.js'
 import { type PostgresDriver, unchecked } from '../drivers/driver.js'
 import type { PgPool } from '../drivers/pg.js'
@@ -24,7 +25,7 @@ import { isTwoMethodDriver } from '../drivers/user-driver.js'
 import { type Table, tableOf } from '../table.js'
 import { type Ask, locationIn, locationOf } from '../table-location.js'
 import { keeper, onlyBoolean } from './keep.js'
-import { isoOf } from './rows.js'
+import { isoOf, parametersOf } from './rows.js'
 import {
   COLUMNS,
   counting,
@@ -32,6 +33,7 @@ import {
   getting,
   grouping,
   INDEXES,
+  keeping,
   listing,
   purging,
   type Wanted,
@@ -50,7 +52,7 @@ export interface PostgresFailuresOptions {
 /** The failures in a table of Postgres. */
 export interface PostgresFailures extends KeptFailures {
   /**
-   * Resolves if Postgres can be reached and written, and has the table and the rights on it; it changes nothing.
+   * Resolves if a failure could be kept, read and removed: it does so, and rolls that back.
    *
    * @throws StoreError otherwise, with advice and without credentials
    */
@@ -230,17 +232,38 @@ function createFailures<Tx>(
       return count as number
     },
     check: () =>
-      asking(async (ask) => {
-        await table.check(ask)
-        // The transaction of a handler removes the failure, and would fail without the right to.
-        await ask(deleting(table.name), [''])
-      }),
+      tryOut(driver, async (ask) => {
+        const texts = await find(ask)
+        const failed = failureOfCheck()
+        // The second one changes the row of the first. The transaction of a handler removes it.
+        for (const statement of [keeping, keeping, getting, deleting]) {
+          const rows = await ask(
+            statement(table.name),
+            statement === keeping ? parametersOf(failed, texts) : [failed.key],
+          )
+          requireRow(rows.length === 1, table.name)
+        }
+      }).catch(unavailable),
     purge: purger.purge,
     migrate: () => table.migrate(driver),
     ddl: table.ddl,
   }
   joinables().set(failures, { pool, table, retentionMs, keepUnlessHandled: kept })
   return failures
+}
+
+function failureOfCheck(): FailedDelivery {
+  const [key, at] = [keyOfCheck(), new Date(0)]
+  const text = { namespace: '', kind: '', code: '', message: '', group: '' }
+  return {
+    key,
+    ...text,
+    signedAt: at,
+    failedAt: at,
+    secretIndex: 0,
+    isReplay: false,
+    rawBody: new Uint8Array(1),
+  }
 }
 
 const TABLE = 'tix_webhooks_failures'

@@ -71,7 +71,33 @@ const POSTGRES: readonly Row[] = [
     new TypeError('drizzle is not a function'),
   ],
   [/^Postgres failed with XX999/, coded('XX999')],
-  [PG_UNREACHABLE, coded('EPIPE'), coded('08P01', 'unexpected end of message'), coded('P1001')],
+  [PG_UNREACHABLE, coded('EPIPE'), coded('P1001')],
+  [/^Postgres could not be reached.*PgBouncer in statement mode/, coded('CONNECTION_CLOSED')],
+  [/, refused what the connection sent/, coded('08P01', 'unexpected end of message')],
+  // The words of servers, poolers and clients, as they were found on each.
+  [
+    /^PgBouncer refused the transaction.*statement mode/,
+    coded('08P01', 'transaction blocks not allowed in statement pooling mode'),
+  ],
+  [/ignore_startup_parameters/, coded('08P01', 'unsupported startup parameter: statement_timeout')],
+  [/max_client_conn/, coded('08P01', 'no more connections allowed (max_client_conn)')],
+  [/default_pool_size/, coded('08P01', 'query_wait_timeout')],
+  [/^Postgres refused the user/, coded('08P01', '"trust" authentication failed')],
+  [
+    /^Row-level security on "seen"/,
+    coded('42501', 'new row violates row-level security policy for table "seen"'),
+  ],
+  [
+    /^Postgres accepts no such connection/,
+    coded('28000', 'no pg_hba.conf entry for host "127.0.0.1", user "app", database "app", no encryption'),
+  ],
+  [/asks for a password/, new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string')],
+  [/does not speak TLS/, new Error('The server does not support SSL connections')],
+  [
+    /does not speak TLS/,
+    coded('ECONNRESET', 'Client network socket disconnected before secure TLS connection was established'),
+  ],
+  [/^The certificate of Postgres/, coded('DEPTH_ZERO_SELF_SIGNED_CERT'), coded('CERT_HAS_EXPIRED')],
 ]
 
 const MY_OTHER =

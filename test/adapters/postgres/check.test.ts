@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto'
+import type { Pool } from 'pg'
+import {
+  ddl,
+  type PostgresFailures,
+  postgresFailures,
+  postgresInbox,
+  postgresStore,
+} from 'tix-webhooks/postgres'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { orderCreated } from '../../support/deliveries.js'
+import { failedDelivery } from '../../support/failed-delivery.js'
+import { onPostgres } from '../../support/on-servers.js'
+import { hasPgBouncer, startPgBouncer } from '../../support/pgbouncer-server.js'
+import { openPg, openPostgresJs } from '../../support/postgres-clients.js'
+import { testDatabase } from '../../support/postgres-database.js'
+import { receiving } from '../../support/receiving.js'
+
+const CLIENTS = [
+  ['pg', openPg],
+  ['postgres.js', openPostgresJs],
+] as const
+
+/** The outcome of a delivery, and what the check says. */
+async function judged(part: ReturnType<typeof partsOf>[keyof ReturnType<typeof partsOf>]) {
+  const check = await part.check().then(
+    () => 'ok',
+    (error: Error) => error.message,
+  )
+  return { outcome: await outcomeWith(part), check }
+}
+
+async function outcomeWith(part: object): Promise<string> {
+  if ('keep' in part) {
+    const { keep, get, delete: remove } = part as PostgresFailures
+    const works = async () => {
+      await keep(failedDelivery())
+      return (await get(failedDelivery().key)) !== undefined && (await remove(failedDelivery().key))
+    }
+    return (await works().catch(() => false)) ? 'handled' : 'unavailable'
+  }
+  const { send } = receiving<unknown>({
+    ...('once' in part ? { inbox: part as never } : { store: part as never }),
+    namespace: 'n',
+    on: { 'order.created': () => {} },
+  })
+  const id = randomBytes(6).toString('hex')
+  return (await send(orderCreated({ id }))).outcome
+}
+
+const partsOf = (pool: Pool) => ({
+  store: postgresStore(pool),
+  inbox: postgresInbox(pool),
+  failures: postgresFailures(pool),
+})
+const PARTS = ['store', 'inbox', 'failures'] as const
+
+onPostgres.each(CLIENTS)('the check over %s', (_, open) => {
+  const database = testDatabase(ddl)
+  const tables = { store: 'tix_webhooks', inbox: 'tix_webhooks_inbox', failures: 'tix_webhooks_failures' }
+
+  /** For a user that owns nothing, until the test ends. */
+  async function openAs(sql: (table: string, role: string) => string) {
+    const role = `${database.schema}_${randomBytes(3).toString('hex')}`
+    const all = Object.values(tables)
+    await database.query(
+      `CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${database.schema} TO ${role}; GRANT ALL ON ${all.join()} TO ${role}`,
+    )
+    const change = (statements: (table: string) => string) =>
+      database.query(all.map((table) => statements(table)).join(';'))
+    await change((table) => sql(table, role))
+    onTestFinished(async () => {
+      await change(
+        (table) =>
+          `ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY; DROP TRIGGER IF EXISTS t ON ${table}; DROP POLICY IF EXISTS p ON ${table}; DROP POLICY IF EXISTS q ON ${table}`,
+      )
+      await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`)
+    })
+    return partsOf(open(database, { settings: { role } }) as Pool)
+  }
+  const trigger = (body: string) => (table: string) =>
+    `CREATE OR REPLACE FUNCTION refused() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} END $$;
+     CREATE TRIGGER t BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION refused()`
+  const row = (policies: (table: string) => string) => (table: string) =>
+    `ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY; ${policies(table)}`
+
+  test.each<[string, (table: string) => string, RegExp]>([
+    ['row-level security without a policy', row(() => ''), /^Row-level security on/],
+    ['a trigger that refuses', trigger("RAISE EXCEPTION 'no';"), /^Postgres failed with P0001/],
+    ['a trigger that drops the row', trigger('RETURN NULL;'), /^A row that was written/],
+  ])('says what a delivery meets: %s', async (_, sql, message) => {
+    const parts = await openAs(sql)
+    for (const name of PARTS) {
+      const { outcome, check } = await judged(parts[name])
+      expect(outcome).not.toBe('handled')
+      expect(check).toMatch(message)
+    }
+  })
+
+  test('says what the end of a delivery meets, where its beginning is written', async () => {
+    const policies = (table: string) =>
+      `CREATE POLICY p ON ${table} FOR INSERT WITH CHECK (true); CREATE POLICY q ON ${table} FOR SELECT USING (true)`
+    const { store, inbox, failures } = await openAs(row(policies))
+    for (const part of [store, failures]) await expect(part.check()).rejects.toThrow(/^Row-level security on/)
+    expect(await judged(inbox)).toEqual({ outcome: 'handled', check: 'ok' })
+  })
+
+  test('keeps nothing of what it writes', async () => {
+    const parts = partsOf(open(database) as Pool)
+    for (const name of PARTS) {
+      expect(await judged(parts[name])).toEqual({ outcome: 'handled', check: 'ok' })
+      expect(await database.column(`SELECT key FROM ${tables[name]} WHERE key LIKE 'check%'`)).toEqual([])
+    }
+  })
+
+  describe.skipIf(!hasPgBouncer())('through a PgBouncer', () => {
+    test.each([
+      ['transaction', PARTS],
+      // Without transactions, a store works.
+      ['statement', ['store']],
+    ] as const)('in %s mode', async (pool_mode, usable) => {
+      const server = await startPgBouncer(new URL(database.url), {
+        settings: { pool_mode, ignore_startup_parameters: 'options' },
+      })
+      onTestFinished(() => server.stop())
+      const pool = open(database, { port: server.port }) as Pool
+      const place = (table: string) => ({ table: `${database.schema}.${table}` })
+      const parts = {
+        store: postgresStore(pool, place(tables.store)),
+        inbox: postgresInbox(pool, place(tables.inbox)),
+        failures: postgresFailures(pool, place(tables.failures)),
+      }
+      for (const name of PARTS) {
+        const { outcome, check } = await judged(parts[name])
+        if ((usable as readonly string[]).includes(name))
+          expect({ name, outcome, check }).toEqual({ name, outcome: 'handled', check: 'ok' })
+        else {
+          expect(outcome).toBe('unavailable')
+          expect(check).toMatch(/PgBouncer.*statement mode.*set its pool_mode to transaction/)
+        }
+      }
+    })
+  })
+})
