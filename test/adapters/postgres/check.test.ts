@@ -12,7 +12,7 @@ import { orderCreated } from '../../support/deliveries.js'
 import { failedDelivery } from '../../support/failed-delivery.js'
 import { onPostgres } from '../../support/on-servers.js'
 import { hasPgBouncer, startPgBouncer } from '../../support/pgbouncer-server.js'
-import { openPg, openPostgresJs } from '../../support/postgres-clients.js'
+import { INBOX_CLIENTS, openPg, openPostgresJs } from '../../support/postgres-clients.js'
 import { testDatabase } from '../../support/postgres-database.js'
 import { receiving } from '../../support/receiving.js'
 
@@ -105,12 +105,9 @@ onPostgres.each(CLIENTS)('the check over %s', (_, open) => {
     expect(await judged(inbox)).toEqual({ outcome: 'handled', check: 'ok' })
   })
 
-  test('keeps nothing of what it writes', async () => {
+  test('passes with what a delivery passes with', async () => {
     const parts = partsOf(open(database) as Pool)
-    for (const name of PARTS) {
-      expect(await judged(parts[name])).toEqual({ outcome: 'handled', check: 'ok' })
-      expect(await database.column(`SELECT key FROM ${tables[name]} WHERE key LIKE 'check%'`)).toEqual([])
-    }
+    for (const name of PARTS) expect(await judged(parts[name])).toEqual({ outcome: 'handled', check: 'ok' })
   })
 
   describe.skipIf(!hasPgBouncer())('through a PgBouncer', () => {
@@ -140,5 +137,17 @@ onPostgres.each(CLIENTS)('the check over %s', (_, open) => {
         }
       }
     })
+  })
+})
+
+onPostgres('the check', () => {
+  const database = testDatabase(ddl)
+
+  // Some libraries cannot roll back without an error.
+  test.each(INBOX_CLIENTS)('keeps nothing over $name', async (library) => {
+    const client = library.open(database)
+    for (const part of [client.inbox(), client.failures()]) await part.check()
+    const kept = 'SELECT key FROM tix_webhooks_inbox UNION SELECT key FROM tix_webhooks_failures'
+    expect((await database.column(kept)).filter((key) => /^check/.test(String(key)))).toEqual([])
   })
 })
