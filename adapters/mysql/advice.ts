@@ -21,6 +21,8 @@ const NO_SAVEPOINT = 1305
 const NO_CONNECTION = 45_028
 const FORBIDDEN: readonly number[] = [1044, 1142, 1143, 1227]
 
+const READING: readonly number[] = [1290, 1836, 1792]
+
 const NOTHING_WRITTEN = 'Nothing was written, and the next delivery tries again.'
 const UNREACHABLE =
   'The database could not be reached, or closed the connection: are it and the network up? A restart, a failover, KILL, or a handler that sends nothing for longer than idleTimeoutSeconds or wait_timeout look like this.'
@@ -64,9 +66,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   1040: TOO_MANY,
   1203: TOO_MANY,
   1226: TOO_MANY,
-  1290: READ_ONLY,
-  1836: READ_ONLY,
-  1792: READ_ONLY,
+  ...Object.fromEntries(READING.map((number) => [number, READ_ONLY])),
   1053: STARTING,
   1927: STARTING,
   1317: TOO_SLOW,
@@ -119,6 +119,11 @@ export function isMissing(error: unknown): boolean {
 /** Whether the user of the connection lacks the rights for a statement. */
 export function isForbidden(error: unknown): boolean {
   return FORBIDDEN.includes(numberOf(error))
+}
+
+/** Whether the server, or the session, is read-only. */
+export function isReadOnly(error: unknown): boolean {
+  return READING.includes(numberOf(error))
 }
 
 /** Whether the server names this table as the cause: that it is missing, or that the user has no right to it. */

@@ -9,6 +9,11 @@ export interface Database {
   /** Quoted, and with a dot; empty until it is known. */
   readonly prefix: string
   /**
+   * Whether what was committed can be read before it is on disk, so that an answer which rests on it waits for a commit of its own: InnoDB
+   * flushes after it has made a commit visible, unless there is a binary log, which is flushed before. False until it is known.
+   */
+  readonly showsUnflushed: boolean
+  /**
    * Looks it up, unless it is known. It warns once if the server can lose confirmed writes.
    *
    * @throws StoreError when the connections do not commit by themselves
@@ -34,34 +39,54 @@ function configured(pool: object): string | undefined {
 
 function createDatabase(given: string | undefined): Database {
   let prefix: string | undefined
+  let showsUnflushed = false
   return {
     get prefix() {
       return prefix ?? ''
     },
+    get showsUnflushed() {
+      return showsUnflushed
+    },
     async find(ask) {
       if (prefix !== undefined) return
-      const [found, isFlushed] = await askOnce(ask)
+      const [found, { unsafe, hasBinaryLog }] = await askOnce(ask)
       const name = given ?? found
       if (prefix !== undefined) return
       prefix = name === '' ? '' : `${quote(name)}.`
-      if (!isFlushed) warnOfLoss()
+      showsUnflushed = unsafe.length === 0 && !hasBinaryLog
+      for (const variable of unsafe) warnOfLoss(variable)
     },
   }
 }
 
-async function askOnce(ask: Ask): Promise<readonly [name: string, isFlushed: boolean]> {
+async function askOnce(ask: Ask): Promise<readonly [name: string, flushing: Flushing]> {
   const [row] = (await ask("SELECT CONCAT('x', HEX(COALESCE(DATABASE(), '')))")).rows
   const name = UTF8.decode(bytesIn(row?.[0]))
-  return [name, await isFlushedAtCommit(ask)]
+  return [name, await flushingOf(ask)]
 }
 
-/** 0 and 2 write the log once a second. Other servers, which only speak the protocol, have no such variable. */
-async function isFlushedAtCommit(ask: Ask): Promise<boolean> {
+/** What the server does with a commit. */
+interface Flushing {
+  /** The variables by which it can lose commits that it has confirmed. */
+  readonly unsafe: readonly string[]
+  readonly hasBinaryLog: boolean
+}
+
+/** Other servers, which only speak the protocol, have no such variables. */
+async function flushingOf(ask: Ask): Promise<Flushing> {
   try {
-    const [row] = (await ask('SELECT @@innodb_flush_log_at_trx_commit')).rows
-    return !['0', '2'].includes(String(row?.[0]))
+    const sql = 'SELECT @@innodb_flush_log_at_trx_commit, @@log_bin + 0, @@sync_binlog'
+    const [atCommit, logged, flushed] = ((await ask(sql)).rows[0] ?? []).map(Number)
+    const hasBinaryLog = logged === 1
+    const unsafe = [
+      // 0 and 2 write the log once a second.
+      ...(atCommit === 0 || atCommit === 2 ? ['innodb_flush_log_at_trx_commit'] : []),
+      // After a crash, what is not in the binary log is rolled back.
+      ...(hasBinaryLog && flushed !== 1 ? ['sync_binlog'] : []),
+    ]
+    return { unsafe, hasBinaryLog }
   } catch {
-    return true
+    return { unsafe: [], hasBinaryLog: true }
   }
 }
 
@@ -73,9 +98,9 @@ export async function checkAutocommit(ask: Ask): Promise<void> {
   if (value === 0) throw new StoreError('store_unavailable', NO_AUTOCOMMIT)
 }
 
-function warnOfLoss(): void {
+function warnOfLoss(variable: string): void {
   console.warn(
-    'tix-webhooks: innodb_flush_log_at_trx_commit of this server is not 1. If its machine fails, up to a second of committed transactions is lost, though they were acknowledged: the writes of handlers and failures with them, and events run again. Set it to 1.',
+    `tix-webhooks: ${variable} of this server is not 1. If its machine fails, the last committed transactions are lost, though they were acknowledged: the writes of handlers and failures with them, and events run again. Set it to 1.`,
   )
 }
 

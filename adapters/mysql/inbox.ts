@@ -12,6 +12,7 @@ import {
   MAX_IDLE_SECONDS,
   sharedConnections,
 } from '../../src/internal.js'
+import { isForbidden } from './advice.js'
 import { retryConflicts } from './conflicts.js'
 import { type Database, databaseOf } from './database.js'
 import { driverOf, type TransactionOf } from './drivers/choose.js'
@@ -19,11 +20,10 @@ import type { MysqlPool } from './drivers/connection.js'
 import type { Ask, MysqlDriver } from './drivers/driver.js'
 import { limitOf } from './drivers/pool.js'
 import { joinableOf } from './failures/failures.js'
-import { checkSlots, isSlotOf, locksTable } from './locks.js'
+import { locksTable } from './locks.js'
 import { newestTable } from './newest.js'
-import type { InboxTables } from './open.js'
+import { flushed, handledOf, type InboxTables } from './open.js'
 import { runnerOf } from './run.js'
-import { bytes, NOW } from './sql.js'
 import { pastRetention, tableOf } from './table.js'
 
 export interface MysqlInboxOptions {
@@ -188,20 +188,43 @@ function createInbox<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: AnyInboxOpt
     return records === limit ? records : records + (await newest.purge(limit - records))
   }
 
-  function purgeRecords(limit: number): Promise<number> {
-    return retryConflicts(() => asking((ask) => records.purge(ask, limit)))
-  }
-
-  /** A transaction without a handler. */
-  async function asking<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+  async function purgeRecords(limit: number): Promise<number> {
     try {
-      return await driver.transaction(async (tx) => {
-        const ask: Ask = (sql) => driver.query(tx, sql)
-        await records.find(ask)
-        return work(ask)
-      })
+      return await retryConflicts(() =>
+        driver.transaction(async (tx) => {
+          const ask: Ask = (sql) => driver.query(tx, sql)
+          await records.find(ask)
+          return records.purge(ask, limit)
+        }),
+      )
     } catch (error) {
       throw records.unavailable(error)
+    }
+  }
+
+  async function isHandled(key: string): Promise<boolean> {
+    try {
+      const { rows } = await driver.reading(async (ask) => {
+        await records.find(ask)
+        return ask(handledOf(records, key))
+      })
+      if (rows.length > 0) await flushed(driver, records, key)
+      return rows.length > 0
+    } catch (error) {
+      throw records.unavailable(error)
+    }
+  }
+
+  /** A delivery of an event that nobody has: it takes the way of all others, until its handler ends it, and leaves nothing. */
+  async function check(): Promise<void> {
+    const done = new Error('This transaction is not to be committed.')
+    try {
+      await run({ key: `check/${crypto.randomUUID()}`, retainMs: 1 }, async (tx) => {
+        await records.check((sql) => driver.queryHanded(tx, sql))
+        throw done
+      })
+    } catch (error) {
+      if (error !== done) throw records.unavailable(error)
     }
   }
 
@@ -231,7 +254,7 @@ function createInbox<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: AnyInboxOpt
       if (joinable?.pool !== pool) return undefined
       // A replay may come as late, and must still find the newer changes.
       remember(joinable.retentionMs + DEFAULT_RETENTION_SECONDS * 1000)
-      const runJoined = runnerOf(driver, tables, idleMs, joinable.table)
+      const runJoined = runnerOf(driver, tables, idleMs, joinable)
       return {
         async once(request, work) {
           received(request)
@@ -243,22 +266,9 @@ function createInbox<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: AnyInboxOpt
     },
     async isHandled(key) {
       checkKey(key)
-      return asking(async (ask) => {
-        const { rows } = await ask(
-          `SELECT 1 FROM ${records.name} WHERE \`key\` = ${bytes(key)} AND expires_at > ${NOW}`,
-        )
-        return rows.length === 1
-      })
+      return isHandled(key)
     },
-    check: () =>
-      asking(async (ask) => {
-        await records.check(ask)
-        const { rows } = await ask(
-          `SELECT slot FROM ${locks.name} WHERE ${isSlotOf('')} FOR UPDATE SKIP LOCKED`,
-        )
-        // Locked, or missing.
-        if (rows.length === 0) await checkSlots(ask, locks)
-      }),
+    check,
     isNewest: isNewest as MysqlInbox<Tx>['isNewest'],
     connections: sharedConnections(pool, limitOf(pool)),
     hint: () => driver.hint?.(),
@@ -267,6 +277,10 @@ function createInbox<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: AnyInboxOpt
       await records.migrate(driver)
       await locks.migrate(driver)
       await newest.migrate(driver)
+      // The user of a migration may not have the rights of the app's.
+      await check().catch((error) => {
+        if (!isForbidden(error)) throw error
+      })
     },
     ddl: [records.ddl, locks.ddl, newest.ddl].join('\n'),
   }

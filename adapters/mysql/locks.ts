@@ -40,9 +40,14 @@ export function isSlotOf(key: string): string {
   return `slot = CRC32(${bytes(key)}) % ${SLOTS}`
 }
 
+/** A statement that returns the slot of a key. */
+export function slotOf(locks: Table, key: string): string {
+  return `SELECT slot FROM ${locks.name} WHERE ${isSlotOf(key)}`
+}
+
 /** @throws StoreError when the table has no slot for the empty key, and so perhaps none at all */
 export async function checkSlots(ask: Ask, locks: Table): Promise<void> {
-  const { rows } = await ask(`SELECT slot FROM ${locks.name} WHERE ${isSlotOf('')}`)
+  const { rows } = await ask(slotOf(locks, ''))
   if (rows.length === 0) throw noSlots(locks)
 }
 

@@ -1,9 +1,11 @@
 import type { JoinedRequest, OnceRequest } from '../../src/index.js'
 import { unexpectedRows } from '../../src/internal.js'
-import type { Answer, Ask, CheckedDriver, Row } from './drivers/driver.js'
+import { isForbidden, isReadOnly } from './advice.js'
+import { retryConflicts } from './conflicts.js'
+import type { Answer, Ask, CheckedDriver } from './drivers/driver.js'
 import { MARK } from './drivers/driver.js'
-import { deleting } from './failures/statements.js'
-import { isSlotOf, noSlots } from './locks.js'
+import { deleting, isParked } from './failures/statements.js'
+import { isSlotOf, noSlots, slotOf } from './locks.js'
 import { bytes, inMs, NOW } from './sql.js'
 import type { Table } from './table.js'
 
@@ -14,11 +16,13 @@ export interface InboxTables {
 }
 
 /** The state of a transaction that was opened for a handler. */
-export type Opening =
-  | { readonly status: 'opened' }
-  | { readonly status: 'duplicate' | 'in_flight' }
-  /** Only with failures. */
-  | { readonly status: 'parked' }
+export interface Opening {
+  /**
+   * `duplicate`: the record is committed and live. `denied`: another transaction has the lock of the event, and only what is committed tells
+   * why. `parked`: only with failures, and perhaps by a transaction that is not committed.
+   */
+  readonly status: 'opened' | 'duplicate' | 'denied' | 'parked'
+}
 
 /** Opens the transaction of a handler. `run` is its own, so that its record can be told from others. */
 export type Open = (tx: unknown, request: OnceRequest | JoinedRequest, run: string) => Promise<Opening>
@@ -26,6 +30,9 @@ export type Open = (tx: unknown, request: OnceRequest | JoinedRequest, run: stri
 /**
  * Returns the function that opens the transaction of a handler: it records the event if it has a key. With failures it does not if that of
  * the request is parked, and removes the failure otherwise.
+ *
+ * The transaction has the level of the session, which is the user's choice. So what opens it is decided by locks, and what is read of
+ * others can only keep it from being opened.
  */
 export function opener(
   driver: Pick<CheckedDriver<unknown>, 'query'>,
@@ -39,75 +46,86 @@ export function opener(
     FOR UPDATE SKIP LOCKED
     ON DUPLICATE KEY UPDATE
       run = IF(LAST_INSERT_ID(IF(expires_at <= ${NOW}, ${TAKEN}, ${HANDLED})) = ${TAKEN}, VALUES(run), run),
-      handled_at = IF(expires_at <= ${NOW}, ${NOW}, handled_at),
+      handled_at = IF(expires_at <= ${NOW}, ${NOW}, ${records.showsUnflushed ? TOUCHED : 'handled_at'}),
       expires_at = IF(expires_at <= ${NOW}, VALUES(expires_at), expires_at)`
 
-  const recordOf = (key: string, what: string): string =>
-    `(SELECT ${what} FROM ${records.name} WHERE \`key\` = ${bytes(key)})`
-  const failureOf = (key: string): string =>
-    failures === undefined
-      ? 'NULL'
-      : `(SELECT 1 + (state = 'parked') FROM ${failures.name} WHERE \`key\` = ${bytes(key)})`
-  const looking = (key: string, run: string, failureKey: string): string => `
-    SELECT ${recordOf(key, `run = ${bytes(run)}`)}, ${recordOf(key, `expires_at > ${NOW}`)},
-      EXISTS (SELECT * FROM ${locks.name} WHERE ${isSlotOf(key)}), ${failureOf(failureKey)}`
+  /** Its own record is the one that this transaction has locked; that of another, which runs, is not waited for. */
+  const isRecorded = (key: string, run: string): string =>
+    `${proofOf(records, key, run)} FOR UPDATE SKIP LOCKED`
 
-  async function record(
-    ask: Ask,
-    { key, retainMs }: { readonly key: string; readonly retainMs: number },
-    run: string,
-    failureKey: string | undefined,
-  ): Promise<{ readonly opening: Opening; readonly failure: unknown }> {
-    const known = openingBy(await ask(recording(key, retainMs, run)))
-    if (known !== undefined && (failureKey === undefined || known.status !== 'opened')) {
-      return { opening: known, failure: null }
-    }
-    const [row] = (await ask(looking(key, run, failureKey ?? ''))).rows
-    const [isOurs, isLive, isThere, failure] = row ?? ([] as Row)
-    if (isThere === undefined) throw unexpectedRows()
-    if (isTrue(isOurs)) return { opening: { status: 'opened' }, failure }
-    if (!isTrue(isThere)) throw noSlots(locks)
-    return { opening: { status: isTrue(isLive) ? 'duplicate' : 'in_flight' }, failure: null }
-  }
-
-  async function failureWithoutRecord(ask: Ask, key: string): Promise<unknown> {
-    const [row] = (await ask(`SELECT ${failureOf(key)}`)).rows
-    return row?.[0]
+  async function record(ask: Ask, key: string, retainMs: number, run: string): Promise<Opening['status']> {
+    const reported = statusBy(await ask(recording(key, retainMs, run)))
+    if (reported !== undefined) return reported
+    return (await ask(isRecorded(key, run))).rows.length > 0 ? 'opened' : 'denied'
   }
 
   return async function open(tx, request, run) {
     const { key, retainMs } = request
     const ask: Ask = (sql) => driver.query(tx, sql)
     await records.find(ask)
-    const failureKey = failures !== undefined && 'failureKey' in request ? request.failureKey : undefined
-    const { opening, failure } =
-      key === null
-        ? {
-            opening: { status: 'opened' } as const,
-            failure: failureKey === undefined ? null : await failureWithoutRecord(ask, failureKey),
-          }
-        : await record(ask, { key, retainMs }, run, failureKey)
-    if (opening.status !== 'opened') return opening
-    if (failures !== undefined && failureKey !== undefined && failure !== null) {
-      if (Number(failure) === PARKED && !(request as JoinedRequest).runsParked) return { status: 'parked' }
+    const status = key === null ? 'opened' : await record(ask, key, retainMs, run)
+    if (status !== 'opened') return { status }
+    if (failures !== undefined && 'failureKey' in request) {
+      const [row] = (await ask(isParked(failures.name, request.failureKey))).rows
+      if (isTrue(row?.[0]) && !request.runsParked) return { status: 'parked' }
       // It stays locked until the end; no other delivery of the event can keep one meanwhile.
-      await ask(deleting(failures.name, failureKey))
+      if (row !== undefined) await ask(deleting(failures.name, request.failureKey))
     }
     await ask(MARK)
-    return opening
+    return { status }
   }
 }
 
 const TAKEN = 1
 const HANDLED = 2
-const PARKED = 2
 
 /** The result if the client returns the report of the write, so that no second query is needed. */
-function openingBy({ written }: Answer): Opening | undefined {
+function statusBy({ written }: Answer): Opening['status'] | undefined {
   if (written === undefined) return undefined
-  if (written.id === HANDLED) return { status: 'duplicate' }
-  if (written.id === TAKEN || written.count === 1) return { status: 'opened' }
-  return undefined
+  if (written.id === HANDLED) return 'duplicate'
+  return written.id === TAKEN || written.count === 1 ? 'opened' : 'denied'
+}
+
+/** Another date, which means the same: InnoDB writes nothing, and so flushes nothing, for an update that changes nothing. */
+const TOUCHED = 'handled_at + INTERVAL IF(MICROSECOND(handled_at) % 2 = 1, -1, 1) MICROSECOND'
+
+/** A write to a record that was read: its commit is on disk only after that of the record. */
+function touching(records: Table, key: string): string {
+  return `UPDATE ${records.name} SET handled_at = ${TOUCHED} WHERE \`key\` = ${bytes(key)} AND ${IS_LIVE}`
+}
+
+/** Returns once the record of an event, which was read, is on disk. */
+export async function flushed(
+  driver: Pick<CheckedDriver<unknown, unknown>, 'transaction' | 'query'>,
+  records: Table,
+  key: string,
+): Promise<void> {
+  if (!records.showsUnflushed) return
+  try {
+    await retryConflicts(() => driver.transaction((tx) => driver.query(tx, touching(records, key))))
+  } catch (error) {
+    // One that may only read, such as in a move from another table, cannot wait for it.
+    if (!isForbidden(error) && !isReadOnly(error)) throw error
+  }
+}
+
+/** Why a delivery was denied, by what is committed. */
+export async function denialOf(
+  ask: Ask,
+  { records, locks }: InboxTables,
+  key: string,
+): Promise<'duplicate' | 'in_flight'> {
+  const [row] = (await ask(`SELECT EXISTS (${handledOf(records, key)}), EXISTS (${slotOf(locks, key)})`)).rows
+  if (row?.[1] === undefined) throw unexpectedRows()
+  if (!isTrue(row[1])) throw noSlots(locks)
+  return isTrue(row[0]) ? 'duplicate' : 'in_flight'
+}
+
+const IS_LIVE = `expires_at > ${NOW}`
+
+/** A statement that returns a row if the event has been handled. */
+export function handledOf(records: Table, key: string): string {
+  return `SELECT 1 FROM ${records.name} WHERE \`key\` = ${bytes(key)} AND ${IS_LIVE}`
 }
 
 /** Clients return a truth as a number, a text, a bigint or a boolean. */

@@ -9,8 +9,15 @@ import { ROLLBACK_MS, tokenSource, within } from '../../src/internal.js'
 import { hasEnded, isAbout } from './advice.js'
 import { retryConflicts } from './conflicts.js'
 import type { CheckedDriver, Ending } from './drivers/driver.js'
-import { type InboxTables, type Opening, opener, proofOf, withdrawing } from './open.js'
+import { denialOf, flushed, type InboxTables, type Opening, opener, proofOf, withdrawing } from './open.js'
 import type { Table } from './table.js'
+
+/** The failures that an inbox is joined with. */
+export interface RunFailures {
+  readonly table: Table
+  /** Whether that of this key is parked, and that is on disk. */
+  isParked(key: string): Promise<boolean>
+}
 
 /** Runs a handler in a transaction. It resolves to `parked` only with failures. */
 export type Run<Tx> = (
@@ -26,10 +33,10 @@ export function runnerOf<Tx>(
   driver: CheckedDriver<unknown, Tx>,
   tables: InboxTables,
   idleMs: number,
-  failures?: Table,
+  failures?: RunFailures,
 ): Run<Tx> {
   const { records } = tables
-  const open = opener(driver, tables, failures)
+  const open = opener(driver, tables, failures?.table)
   const nextRun = tokenSource(() => crypto.randomUUID())
   const runWithout = failures === undefined ? undefined : runnerOf(driver, tables, idleMs)
 
@@ -62,6 +69,8 @@ export function runnerOf<Tx>(
     }
 
     function endingOf({ status }: Opening): Ending {
+      // The statement that has found the record has also touched it: the commit waits until both are on disk.
+      if (status === 'duplicate') return { commits: records.showsUnflushed }
       if (status !== 'opened') return { commits: false }
       return { commits: true, isMarked: true, proof: key === null ? undefined : proofOf(records, key, run) }
     }
@@ -76,7 +85,7 @@ export function runnerOf<Tx>(
         () => driver.transaction(inTransaction, endingOf, { idleMs, isMarked, onMarkLost }),
         () => !hasBegun,
       )
-      return { status: status === 'opened' ? 'handled' : status }
+      return { status: await answered(status, request) }
     } catch (error) {
       const hasEndedEarly = isMarkLost === true || (thrown === undefined && hasEnded(error))
       if (key !== null && (hasEndedEarly || isMarkLost === undefined)) {
@@ -84,12 +93,30 @@ export function runnerOf<Tx>(
       }
       if (thrown !== undefined) throw thrown.error
       if (hasEndedEarly) throw key === null ? endedSomehow(error) : endedEarly(error)
-      const { unavailable } = failures !== undefined && isAbout(error, failures) ? failures : records
-      if (failures !== undefined && !hasBegun && isAbout(error, failures)) {
-        return { status: 'unusable', error: failures.unavailable(error) }
+      const table = failures?.table
+      const { unavailable } = table !== undefined && isAbout(error, table) ? table : records
+      if (table !== undefined && !hasBegun && isAbout(error, table)) {
+        return { status: 'unusable', error: table.unavailable(error) }
       }
       throw unavailable(error)
     }
+  }
+
+  /** The answer once the transaction is over. Without a run it rests on what is committed, and is as durable as that. */
+  async function answered(
+    status: Opening['status'],
+    request: OnceRequest | JoinedRequest,
+  ): Promise<Awaited<ReturnType<Run<Tx>>>['status']> {
+    if (status === 'opened') return 'handled'
+    if (status === 'duplicate') return 'duplicate'
+    if (status === 'parked') {
+      const { failureKey } = request as JoinedRequest
+      return (await failures?.isParked(failureKey)) === true ? 'parked' : 'in_flight'
+    }
+    const key = request.key as string
+    const denial = await driver.reading((ask) => denialOf(ask, tables, key))
+    if (denial === 'duplicate') await flushed(driver, records, key)
+    return denial
   }
 
   /**
@@ -99,13 +126,11 @@ export function runnerOf<Tx>(
    * @param isLikely whether the transaction is known to have ended early, and not only its connection
    */
   async function withdraw(key: string, run: string, isLikely: boolean): Promise<boolean> {
-    const withdrawn = retryConflicts(() =>
-      driver.transaction(async (tx) => {
-        const { rows } = await driver.query(tx, proofOf(records, key, run))
-        if (rows.length > 0) await driver.query(tx, withdrawing(records, key, run))
-        return rows.length > 0
-      }),
-    )
+    const withdrawn = retryConflicts(async () => {
+      const { rows } = await driver.reading((ask) => ask(proofOf(records, key, run)))
+      if (rows.length > 0) await driver.transaction((tx) => driver.query(tx, withdrawing(records, key, run)))
+      return rows.length > 0
+    })
     try {
       return isLikely ? await withdrawn : await within(withdrawn, ROLLBACK_MS, () => false)
     } catch (cause) {

@@ -46,6 +46,9 @@ export const STORE_COLUMNS = {
  */
 export const ANSWER = { claimed: 0, completed: 1, released: 2, inFlight: 3 } as const
 
+/** The same answer, and another number than that of before. */
+const TOUCHED = `IF(answer = ${ANSWER.completed}, ${ANSWER.completed + 4}, ${ANSWER.completed})`
+
 /** The answers to the other requests. */
 export const DONE = 1
 const REFUSED = 2
@@ -55,7 +58,8 @@ const REFUSED = 2
  *
  * Assignments are made from left to right, and see what those before them have assigned: so the answer is first, and decides the rest.
  */
-export function statementsFor(table: string): StoreStatements {
+/** @param touches whether a claim of a completed record must write: InnoDB writes nothing, and so flushes nothing, for the same answer */
+export function statementsFor(table: string, touches: boolean): StoreStatements {
   const inserting = (state: string, requests: readonly StoreRequest[]): string => {
     const rows = requests.map(({ key, token = '', leaseMs = 0, retainMs = 0 }) => {
       const expires = inMs(retainMs)
@@ -73,7 +77,7 @@ export function statementsFor(table: string): StoreStatements {
           WHEN state = 'running' AND token = VALUES(token) THEN 4 * attempt
           WHEN state = 'running' AND lease_until <= ${NOW} THEN 4 * (attempt + 1)
           WHEN state = 'released' AND token <> VALUES(token) THEN 4 * (attempt + 1)
-          WHEN state = 'completed' THEN ${ANSWER.completed}
+          WHEN state = 'completed' THEN ${touches ? TOUCHED : ANSWER.completed}
           WHEN state = 'released' THEN ${ANSWER.released}
           ELSE 4 * ${MS_LEFT_SQL} + ${ANSWER.inFlight}
         END),
@@ -142,15 +146,22 @@ export function statementsFor(table: string): StoreStatements {
 const WAITED = 'TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))'
 const MS_LEFT_SQL = `GREATEST(1, CEIL((TIMESTAMPDIFF(MICROSECOND, ${NOW}, lease_until) - ${WAITED}) / 1000))`
 
-/** The records of some keys: the key, the token and the rest of each. */
+/** The records of some keys: the key, the token and the rest of each. Locked, so that they are what is committed, at any level. */
 export function reading(table: string, keys: readonly string[]): string {
   return `
       SELECT CONCAT('x', HEX(\`key\`)), CONCAT('x', HEX(token)), state + 0, attempt, ${MS_LEFT_SQL}
-      FROM ${table} WHERE \`key\` IN (${keys.map(bytes).join(', ')}) AND expires_at > ${NOW}`
+      FROM ${table} WHERE \`key\` IN (${keys.map(bytes).join(', ')}) AND expires_at > ${NOW} FOR UPDATE`
 }
 
 export function findingCompleted(table: string, keys: readonly string[]): string {
-  return `
-      SELECT CONCAT('x', HEX(\`key\`)) FROM ${table}
-      WHERE \`key\` IN (${keys.map(bytes).join(', ')}) AND state = 'completed' AND expires_at > ${NOW}`
+  return `SELECT CONCAT('x', HEX(\`key\`)) FROM ${table} WHERE ${isCompleted(keys)}`
+}
+
+/** A write to completed records that were read: its commit is on disk only after theirs. */
+export function touchingCompleted(table: string, keys: readonly string[]): string {
+  return `UPDATE ${table} SET answer = ${TOUCHED} WHERE ${isCompleted(keys)}`
+}
+
+function isCompleted(keys: readonly string[]): string {
+  return `\`key\` IN (${keys.map(bytes).join(', ')}) AND state = 'completed' AND expires_at > ${NOW}`
 }

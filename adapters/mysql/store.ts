@@ -9,7 +9,7 @@ import {
   createPurger,
   unexpectedRows,
 } from '../../src/internal.js'
-import { isOfOneRow } from './advice.js'
+import { isForbidden, isOfOneRow, isReadOnly } from './advice.js'
 import { retryConflicts } from './conflicts.js'
 import { checkAutocommit, databaseOf } from './database.js'
 import { poolOf } from './drivers/choose.js'
@@ -25,6 +25,7 @@ import {
   type StoreRequest,
   type StoreStatements,
   statementsFor,
+  touchingCompleted,
 } from './statements.js'
 import { pastRetention, type Table, tableOf } from './table.js'
 
@@ -79,7 +80,7 @@ function createStore(pool: MysqlPool, options: MysqlStoreOptions): MysqlStore {
     if (!isChecked) await checkAutocommit(ask)
     isChecked = true
     await table.find(ask)
-    return statementsFor(table.name)
+    return statementsFor(table.name, table.showsUnflushed)
   }
 
   const { start, purge } = createPurger(deleteExpired, options.purgeEverySeconds)
@@ -162,8 +163,40 @@ function createStore(pool: MysqlPool, options: MysqlStoreOptions): MysqlStore {
 
   async function completed(keys: readonly string[]): Promise<ReadonlySet<string>> {
     await statements()
-    const { rows } = await ask(findingCompleted(table.name, keys))
-    return new Set(rows.map(([key]) => textIn(key)))
+    const { rows } = await driver.reading((asked) => asked(findingCompleted(table.name, keys)))
+    const found = rows.map(([key]) => textIn(key))
+    if (found.length > 0 && table.showsUnflushed) {
+      await ask(touchingCompleted(table.name, found)).catch((error) => {
+        // One that may only read, such as in a move from another store, cannot wait until they are on disk.
+        if (!isForbidden(error) && !isReadOnly(error)) throw error
+      })
+    }
+    return new Set(found)
+  }
+
+  /** The statements of deliveries, for events that nobody has, and of which nothing is kept. */
+  async function check(): Promise<void> {
+    const made = await statements()
+    const id = crypto.randomUUID()
+    const requests = ['a', 'b'].map((end) => ({
+      key: `check/${id}/${end}`,
+      token: 'check',
+      leaseMs: 1,
+      retainMs: 1,
+    }))
+    const keys = requests.map(({ key }) => key)
+    const work = async (asked: Ask): Promise<void> => {
+      for (const { many } of [made.claim, made.renew, made.release, made.complete])
+        await asked(many(requests))
+      for (const request of requests.slice(0, 1)) await asked(made.renew.one(request))
+      await asked(reading(table.name, keys))
+      await asked(findingCompleted(table.name, keys))
+      await table.check(asked)
+    }
+    await driver.transaction(
+      (tx) => work((sql) => driver.query(tx, sql)),
+      () => ({ commits: false }),
+    )
   }
 
   return checkedStore<MysqlStore>({
@@ -176,12 +209,15 @@ function createStore(pool: MysqlPool, options: MysqlStoreOptions): MysqlStore {
     release: ({ key, token }) => releases({ key, token }),
     isHandled: (key) => lookUps({ key }).catch(unavailable),
     // Not among the calls of deliveries: a probe asks for the database, not for the length of a queue.
-    check: () =>
-      inTransaction(async (asked) => {
-        await table.check(asked)
-      }).catch(unavailable),
+    check: () => check().catch(unavailable),
     purge,
-    migrate: () => table.migrate(driver),
+    async migrate() {
+      await table.migrate(driver)
+      // The user of a migration may not have the rights of the app's.
+      await check().catch((error) => {
+        if (!isForbidden(error)) unavailable(error)
+      })
+    },
     ddl: table.ddl,
   })
 }

@@ -14,6 +14,8 @@ export interface Table {
   readonly table: string
   /** To be called before a statement that uses the table, on the same connection. */
   find(ask: Ask): Promise<void>
+  /** See `Database`. */
+  readonly showsUnflushed: boolean
   /** The SQL that creates it. */
   readonly ddl: string
   /** Deletes expired records, `limit` at most, in the transaction of `ask`, and returns their number. */
@@ -113,6 +115,9 @@ export function tableOf({
       return nameNow()
     },
     table,
+    get showsUnflushed() {
+      return database.showsUnflushed
+    },
     find: (ask) => database.find(ask),
     ddl: [creating(`${named ?? ''}${quote(table)}`), filling?.statement(`${named ?? ''}${quote(table)}`)]
       .filter((statement) => statement !== undefined)
@@ -153,10 +158,12 @@ export function tableOf({
             await database.find(ask)
             await ask(creating(nameNow()))
             await checkColumns(ask)
-            if (filling === undefined || (await ask(filling.isDone(nameNow()))).rows.length > 0) return
-            await ask(filling.statement(nameNow()))
           }),
         )
+        if (filling === undefined) return
+        const { rows } = await driver.reading((ask) => ask(filling.isDone(nameNow())))
+        if (rows.length > 0) return
+        await retryConflicts(() => driver.transaction((tx) => driver.query(tx, filling.statement(nameNow()))))
       } catch (error) {
         throw unavailable(error, names)
       }

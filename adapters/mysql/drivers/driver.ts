@@ -46,6 +46,8 @@ export interface TransactionOptions {
   readonly idleMs?: number
   /** Whether `MARK` has been sent. Default: it is not. */
   readonly isMarked?: () => boolean
+  /** Whether it is at READ COMMITTED, whatever the session is set to. Default: at the level of the session. */
+  readonly readsCommitted?: boolean
   /** Called if `work` has rejected after it, and the transaction no longer is that of `MARK`, or could not be asked. */
   readonly onMarkLost?: (isKnown: boolean) => void
 }
@@ -67,13 +69,21 @@ export interface CheckedDriver<Tx, Handed = Tx> {
     options?: TransactionOptions,
   ): Promise<R>
   query(tx: Tx, sql: string): Promise<Answer>
-  /** The same in a transaction as handlers get it. It throws a TypeError if it is none, or is over. */
+  /**
+   * Calls `work` with reads alone, outside of the transactions of handlers: they find what is committed, and wait for nobody, at whatever
+   * level the session is. READ UNCOMMITTED would find the record of a handler that is running, and SERIALIZABLE wait for its end.
+   */
+  reading<R>(work: (ask: Ask) => Promise<R>): Promise<R>
+  /** The same as `query` in a transaction as handlers get it. It throws a TypeError if it is none, or is over. */
   queryHanded(handed: Handed, sql: string): Promise<Answer>
   /** Sends a statement without a transaction; absent if the library has none. */
   readonly ask?: Ask | undefined
   /** See `Inbox.hint`. */
   hint?(): string | undefined
 }
+
+/** For the next transaction of the session, which must not be in one. */
+export const READ_COMMITTED = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
 /** A savepoint: a transaction that was committed or rolled back has lost it, and so has the one that follows it on the connection. */
 export const MARK = 'SAVEPOINT tix_webhooks'

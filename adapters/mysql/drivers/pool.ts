@@ -17,6 +17,7 @@ import {
   type CheckedDriver,
   type Ending,
   limitIdle,
+  READ_COMMITTED,
   RESTORE_IDLE,
 } from './driver.js'
 import { type HandlerConnection, handlerConnection } from './handler-connection.js'
@@ -43,8 +44,12 @@ export function poolDriver<Handed>(
     return handed as Handed
   }
 
-  return {
-    async transaction(work, endingOf = alwaysCommits, { idleMs, isMarked = () => false, onMarkLost } = {}) {
+  const driver: CheckedDriver<MysqlConnection, Handed> = {
+    async transaction(
+      work,
+      endingOf = alwaysCommits,
+      { idleMs, isMarked = () => false, readsCommitted = false, onMarkLost } = {},
+    ) {
       const taken = await take(pool)
       const { connection } = taken
       const [limit, restore] =
@@ -80,6 +85,7 @@ export function poolDriver<Handed>(
         const { written } = await send(connection, begin, STATEMENT_MS)
         // The app gave the connection back in a transaction of its own.
         if (isInTransaction(written?.status)) await send(connection, 'ROLLBACK', ROLLBACK_MS)
+        if (readsCommitted) await send(connection, READ_COMMITTED, STATEMENT_MS)
         const result = await scope.run(() =>
           Promise.race([work(connection, handlerTransaction(connection, scope)), taken.lost]),
         )
@@ -100,6 +106,8 @@ export function poolDriver<Handed>(
       }
     },
     query: (connection, sql) => send(connection, sql, STATEMENT_MS),
+    reading: (work) =>
+      driver.transaction((tx) => work((sql) => driver.query(tx, sql)), undefined, { readsCommitted: true }),
     async queryHanded(handed, sql) {
       const connection = behind.get(handed as object)
       if (connection === undefined) {
@@ -137,6 +145,7 @@ export function poolDriver<Handed>(
       return `The pool of the inbox has no idle connection (${waiting} waiting): if the handler uses the pool beside ctx.tx, it waits for the connection that it holds itself. Use ctx.tx alone.`
     },
   }
+  return driver
 }
 
 /** The most connections of a pool, which mariadb does not show. */

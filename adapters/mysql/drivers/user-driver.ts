@@ -10,11 +10,13 @@ import { hasEnded } from '../advice.js'
 import { answerOf } from './answer.js'
 import {
   type Answer,
+  type Ask,
   CHECK_MARK,
   type CheckedDriver,
   type Ending,
   limitIdle,
   type MysqlDriver,
+  READ_COMMITTED,
   RESTORE_IDLE,
   type TransactionOptions,
 } from './driver.js'
@@ -55,8 +57,24 @@ export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> 
     if (last !== undefined) await within<unknown>(query(tx, last), ROLLBACK_MS, () => {}).catch(() => {})
   }
 
+  /** The library has begun a transaction, whose level can no longer be set: it is ended, and each read is one of its own. */
+  async function reading<R>(work: (ask: Ask) => Promise<R>): Promise<R> {
+    // Kept here, because a driver may return nothing.
+    let ended: { result: R } | undefined
+    await driver.transaction(async (tx) => {
+      await query(tx, 'ROLLBACK')
+      const result = await work(async (sql) => {
+        await query(tx, READ_COMMITTED)
+        return query(tx, sql)
+      })
+      ended = { result }
+    })
+    if (ended === undefined) throw new StoreError('store_unavailable', NOT_AWAITED)
+    return (ended as { result: R }).result
+  }
+
   async function checkCommitted(proof: string): Promise<void> {
-    const { rows } = await driver.transaction((tx) => query(tx, proof))
+    const { rows } = await reading((ask) => ask(proof))
     if (rows.length === 0) throw new StoreError('rolled_back', NOT_COMMITTED)
   }
 
@@ -112,6 +130,7 @@ export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> 
       return result
     },
     query,
+    reading,
     async queryHanded(tx, sql) {
       if (tx instanceof Object && ![...scopes].some((scope) => scope.isBound(tx)))
         throw new TypeError(OUTSIDE)

@@ -14,6 +14,7 @@ import {
   sharedMap,
   unexpectedRows,
 } from '../../../src/internal.js'
+import { isForbidden, isReadOnly } from '../advice.js'
 import { retryConflicts } from '../conflicts.js'
 import { type Database, databaseOf } from '../database.js'
 import { driverOf } from '../drivers/choose.js'
@@ -21,7 +22,7 @@ import type { MysqlPool } from '../drivers/connection.js'
 import type { Ask, MysqlDriver, Row } from '../drivers/driver.js'
 import type { InboxTables } from '../open.js'
 import { type Table, tableOf } from '../table.js'
-import { keeper } from './keep.js'
+import { keeper, keepWith } from './keep.js'
 import {
   COLUMNS,
   counting,
@@ -63,6 +64,8 @@ export interface JoinableFailures {
   readonly pool: object
   readonly table: Table
   readonly retentionMs: number
+  /** Whether that of this key is parked, and that is on disk. */
+  isParked(key: string): Promise<boolean>
   /** See `JoinedInbox.keep`. */
   keepUnlessHandled(
     failed: FailedDelivery,
@@ -112,21 +115,74 @@ function createFailures<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: MysqlFai
   )
 
   /** A transaction, with the table found. */
-  async function asking<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+  async function asking<T>(work: (ask: Ask) => Promise<T>, commits = true): Promise<T> {
     try {
-      return await driver.transaction(async (tx) => {
-        const ask: Ask = (sql) => driver.query(tx, sql)
-        await table.find(ask)
-        return work(ask)
-      })
+      return await driver.transaction(
+        async (tx) => {
+          const ask: Ask = (sql) => driver.query(tx, sql)
+          await table.find(ask)
+          return work(ask)
+        },
+        () => ({ commits }),
+      )
     } catch (error) {
       throw table.unavailable(error)
     }
   }
 
   /** @param statement made once the table is found */
-  function rowsOf(statement: () => string): Promise<readonly Row[]> {
-    return asking(async (ask) => (await ask(statement())).rows)
+  async function rowsOf(statement: () => string): Promise<readonly Row[]> {
+    try {
+      return await driver.reading(async (ask) => {
+        await table.find(ask)
+        return (await ask(statement())).rows
+      })
+    } catch (error) {
+      throw table.unavailable(error)
+    }
+  }
+
+  /** Keeps a failure of an event that nobody has, and deletes it. */
+  async function keepAndDelete(ask: Ask): Promise<FailedDelivery> {
+    const failed = { ...NOBODYS, key: `check/${crypto.randomUUID()}` }
+    await keepWith(ask, table, failed)
+    await ask(deleting(table.name, failed.key))
+    return failed
+  }
+
+  /** The statements of all methods, of which nothing is kept. */
+  async function check(): Promise<void> {
+    const key = await asking(async (ask) => {
+      await table.check(ask)
+      return (await keepAndDelete(ask)).key
+    }, false)
+    // Found by an index, so that it takes no time.
+    const filter = { eventId: key }
+    for (const statement of [
+      getting(table.name, key),
+      listing(table.name, 'newest', { filter }, 1),
+      grouping(table.name, filter, 1),
+      counting(table.name, filter),
+    ]) {
+      await rowsOf(() => statement)
+    }
+  }
+
+  /** Returns once a failure that was read is on disk: a commit that has written is so only after all before it. */
+  async function flushed(): Promise<void> {
+    if (!table.showsUnflushed) return
+    try {
+      await retryConflicts(() => asking(keepAndDelete))
+    } catch (error) {
+      if (!isForbidden(error) && !isReadOnly(error)) throw error
+    }
+  }
+
+  async function get(key: string): Promise<Failure | undefined> {
+    const [row] = await rowsOf(() => getting(table.name, key))
+    const failure = row && readFailure(row)
+    if (failure?.state === 'parked') await flushed()
+    return failure
   }
 
   async function kept(failed: FailedDelivery, inbox?: InboxTables) {
@@ -144,8 +200,7 @@ function createFailures<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: MysqlFai
     keep: (failed) => kept(failed) as Promise<FailureState>,
     async get(key) {
       checkKey(key)
-      const [row] = await rowsOf(() => getting(table.name, key))
-      return row && readFailure(row)
+      return get(key)
     },
     async delete(key) {
       checkKey(key)
@@ -172,12 +227,19 @@ function createFailures<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: MysqlFai
       if (row === undefined) throw unexpectedRows()
       return Number(row[0])
     },
-    check: () => asking(table.check),
+    check,
     purge: purger.purge,
-    migrate: () => table.migrate(driver),
+    async migrate() {
+      await table.migrate(driver)
+      // The user of a migration may not have the rights of the app's.
+      await check().catch((error) => {
+        if (!isForbidden(error)) throw error
+      })
+    },
     ddl: table.ddl,
   }
-  joinables().set(failures, { pool, table, retentionMs, keepUnlessHandled: kept })
+  const isKeptParked = async (key: string): Promise<boolean> => (await get(key))?.state === 'parked'
+  joinables().set(failures, { pool, table, retentionMs, isParked: isKeptParked, keepUnlessHandled: kept })
   return failures
 }
 
@@ -195,6 +257,19 @@ const UTF8 = new TextDecoder()
 const asItIs = (text: string): string => text
 
 const TABLE = 'tix_webhooks_failures'
+
+const NOBODYS = {
+  namespace: '',
+  kind: '',
+  rawBody: new Uint8Array(),
+  signedAt: new Date(0),
+  secretIndex: 0,
+  failedAt: new Date(0),
+  code: '',
+  message: '',
+  group: '',
+  isReplay: false,
+} satisfies Omit<FailedDelivery, 'key'>
 
 function failuresTable(database: Database, given: string, retentionMs: number): Table {
   return tableOf({

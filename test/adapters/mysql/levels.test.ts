@@ -1,0 +1,140 @@
+import type { JoinedInbox } from 'tix-webhooks'
+import { ddl, type MysqlDriver, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
+import { beforeEach, expect, test } from 'vitest'
+import { failedDelivery } from '../../support/failed-delivery.js'
+import { testMysqlDatabase } from '../../support/mysql-database.js'
+import { onMysql } from '../../support/on-servers.js'
+import { deferred } from '../../support/promises.js'
+import { type AnyPool, MYSQL2, POOLS } from './pools.js'
+
+const DAY_MS = 86_400_000
+const KEY = 'test/order.created/ord_1'
+const REQUEST = { key: KEY, failureKey: KEY, retainMs: DAY_MS, runsParked: false, report: () => {} }
+const IN_FLIGHT = { status: 'in_flight' }
+const CLAIM = { token: 't', leaseMs: DAY_MS, retainMs: DAY_MS }
+const FAILED = failedDelivery({ key: KEY })
+const WAITS = 'waits'
+
+/** What a handler finds of a row that another transaction has written, before that is committed and after. */
+const LEVELS = [
+  ['READ UNCOMMITTED', [1, 1]],
+  ['READ COMMITTED', [0, 1]],
+  ['REPEATABLE READ', [0, 0]],
+  ['SERIALIZABLE', [WAITS, 1]],
+] as const
+
+type Querying = { query(sql: string): Promise<unknown> }
+
+/** As a library does it. */
+const driverOf = (pool: AnyPool): MysqlDriver<Querying> => ({
+  async transaction(work) {
+    const connection = await pool.getConnection()
+    try {
+      await connection.query('START TRANSACTION')
+      const result = await work(connection)
+      await connection.query('COMMIT')
+      return result
+    } catch (error) {
+      await connection.query('ROLLBACK')
+      throw error
+    } finally {
+      connection.release()
+    }
+  },
+  query: (connection, sql) => connection.query(sql),
+})
+
+const CLIENTS = [
+  ...POOLS.map(({ name, open }) => ({ name, open, as: (pool: AnyPool) => pool })),
+  { name: 'a driver', open: MYSQL2.open, as: (pool: AnyPool) => driverOf(pool) as unknown as AnyPool },
+]
+
+const ROWS = LEVELS.flatMap(([level, seen]) => CLIENTS.map((client) => ({ level, seen, client })))
+
+onMysql.each(ROWS)('at $level, over $client.name', ({ level, seen, client }) => {
+  const database = testMysqlDatabase('CREATE TABLE effects (id INT)', ddl)
+  beforeEach(async () => {
+    for (const table of ['effects', 'tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_failures'])
+      await database.query(`DELETE FROM ${table}`)
+  })
+
+  // Whatever waits for another transaction fails.
+  const session = [`SET SESSION TRANSACTION ISOLATION LEVEL ${level}`, 'SET innodb_lock_wait_timeout = 1']
+  const openPool = () => client.open(database, { session })
+
+  test('an inbox and its failures know and wait for nothing of a handler that runs, whose level stays', async () => {
+    const pool = client.as(openPool())
+    const [inbox, failures] = [mysqlInbox(pool), mysqlFailures(pool)]
+    const joined = inbox.joinFailures?.(failures) as JoinedInbox<Querying>
+    const unexpected = (): Promise<void> => expect.fail('It ran')
+    expect(await joined.keep(FAILED)).toBe('failing')
+
+    const [begun, ended] = [deferred(), deferred()]
+    const found: unknown[] = []
+    const failing = joined.once(REQUEST, async (tx) => {
+      await using other = await database.connect()
+      const look = async (): Promise<unknown> => {
+        const [rows] = [await tx.query('SELECT id FROM effects')].flat() as unknown[][]
+        return (Array.isArray(rows) ? rows : rows === undefined ? [] : [rows]).length
+      }
+      await other.query('START TRANSACTION')
+      await other.query('INSERT INTO effects VALUES (1)')
+      found.push(await look().catch(() => WAITS))
+      await other.query('COMMIT')
+      found.push(await look())
+      begun.resolve()
+      await ended.promise
+      throw new Error('It failed')
+    })
+    await Promise.race([begun.promise, failing])
+    expect(found).toEqual(seen)
+
+    expect(await joined.once(REQUEST, unexpected)).toEqual(IN_FLIGHT)
+    expect(await inbox.once(REQUEST, unexpected)).toEqual(IN_FLIGHT)
+    expect(await inbox.isHandled(KEY)).toBe(false)
+    expect(await joined.keep(FAILED)).toBe('in_flight')
+    expect(await failures.get(KEY)).toMatchObject({ state: 'failing', attempts: 1 })
+    expect([await failures.list(), await failures.groups(), await failures.count()]).toMatchObject([
+      [{}],
+      [{}],
+      1,
+    ])
+    await inbox.check()
+    await failures.check()
+    ended.resolve()
+    await expect(failing).rejects.toThrow('It failed')
+
+    await using other = await database.connect()
+    await other.query('START TRANSACTION')
+    await other.query("UPDATE tix_webhooks_failures SET state = 'parked'")
+    const beside = await joined.once(REQUEST, unexpected).catch(({ code }) => ({ status: code as string }))
+    expect(['in_flight', 'store_unavailable']).toContain(beside.status)
+    await other.query('ROLLBACK')
+    expect(await joined.once(REQUEST, async () => {})).toEqual({ status: 'handled' })
+    expect(await joined.once(REQUEST, unexpected)).toEqual({ status: 'duplicate' })
+    expect([await inbox.isHandled(KEY), await failures.count()]).toEqual([true, 0])
+    const parked = { ...REQUEST, key: 'other', failureKey: 'other' }
+    await joined.keep(failedDelivery({ key: 'other', parkAfter: { attempts: 1 } }))
+    expect(await joined.once(parked, unexpected)).toEqual({ status: 'parked' })
+  })
+
+  test.skipIf(client.name === 'a driver')('a store knows what is committed', async () => {
+    const store = mysqlStore(openPool())
+    const keys = ['a', 'b', 'c', 'd', 'e', 'f']
+    const claimAll = (token: string) =>
+      Promise.all(keys.map(async (key) => (await store.claim({ ...CLAIM, key, token })).status))
+    expect(await claimAll('t')).toEqual(keys.map(() => 'claimed'))
+    expect(await claimAll('other')).toEqual(keys.map(() => 'in_flight'))
+    await using other = await database.connect()
+    await other.query('START TRANSACTION')
+    await other.query("UPDATE tix_webhooks SET state = 'completed'")
+    expect(await Promise.all(keys.map(store.isHandled))).toEqual(keys.map(() => false))
+    await other.query('ROLLBACK')
+    await store.check()
+    expect(await Promise.all(keys.map((key) => store.complete({ key, token: 't' }, DAY_MS)))).toEqual(
+      keys.map(() => true),
+    )
+    expect(await claimAll('other')).toEqual(keys.map(() => 'completed'))
+    expect(await Promise.all(keys.map(store.isHandled))).toEqual(keys.map(() => true))
+  })
+})
