@@ -177,7 +177,7 @@ function createInbox<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: AnyInboxOpt
   const given = options.table ?? TABLE
   const tables = inboxTables(database, given)
   const { records, locks } = tables
-  const run = runnerOf(driver, tables, idleMs)
+  const { run, check } = runnerOf(driver, tables, idleMs)
   const newest = newestTable(database, given, driver, MIGRATE)
   let longestRetentionMs = checkRetentionSeconds(options.retentionSeconds) * 1000
   const { start, purge } = createPurger(deleteExpired, options.purgeEverySeconds)
@@ -215,19 +215,6 @@ function createInbox<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: AnyInboxOpt
     }
   }
 
-  /** A delivery of an event that nobody has: it takes the way of all others, until its handler ends it, and leaves nothing. */
-  async function check(): Promise<void> {
-    const done = new Error('This transaction is not to be committed.')
-    try {
-      await run({ key: `check/${crypto.randomUUID()}`, retainMs: 1 }, async (tx) => {
-        await records.check((sql) => driver.queryHanded(tx, sql))
-        throw done
-      })
-    } catch (error) {
-      if (error !== done) throw records.unavailable(error)
-    }
-  }
-
   function remember(retentionMs: number): void {
     longestRetentionMs = Math.max(longestRetentionMs, retentionMs)
   }
@@ -254,7 +241,7 @@ function createInbox<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: AnyInboxOpt
       if (joinable?.pool !== pool) return undefined
       // A replay may come as late, and must still find the newer changes.
       remember(joinable.retentionMs + DEFAULT_RETENTION_SECONDS * 1000)
-      const runJoined = runnerOf(driver, tables, idleMs, joinable)
+      const { run: runJoined } = runnerOf(driver, tables, idleMs, joinable)
       return {
         async once(request, work) {
           received(request)

@@ -90,7 +90,7 @@ function statusBy({ written }: Answer): Opening['status'] | undefined {
 const TOUCHED = 'handled_at + INTERVAL IF(MICROSECOND(handled_at) % 2 = 1, -1, 1) MICROSECOND'
 
 /** A write to a record that was read: its commit is on disk only after that of the record. */
-function touching(records: Table, key: string): string {
+export function touching(records: Table, key: string): string {
   return `UPDATE ${records.name} SET handled_at = ${TOUCHED} WHERE \`key\` = ${bytes(key)} AND ${IS_LIVE}`
 }
 

@@ -8,9 +8,25 @@ import {
 import { ROLLBACK_MS, tokenSource, within } from '../../src/internal.js'
 import { hasEnded, isAbout } from './advice.js'
 import { retryConflicts } from './conflicts.js'
-import type { CheckedDriver, Ending } from './drivers/driver.js'
-import { denialOf, flushed, type InboxTables, type Opening, opener, proofOf, withdrawing } from './open.js'
+import { CHECK_MARK, type CheckedDriver, type Ending } from './drivers/driver.js'
+import {
+  denialOf,
+  flushed,
+  handledOf,
+  type InboxTables,
+  type Opening,
+  opener,
+  proofOf,
+  touching,
+  withdrawing,
+} from './open.js'
 import type { Table } from './table.js'
+
+export interface Runner<Tx> {
+  readonly run: Run<Tx>
+  /** Begins and ends a transaction as `run` does, for an event that nobody has, and keeps nothing of it. */
+  check(): Promise<void>
+}
 
 /** The failures that an inbox is joined with. */
 export interface RunFailures {
@@ -26,7 +42,7 @@ export type Run<Tx> = (
 ) => Promise<OnceResult | { readonly status: 'parked' }>
 
 /**
- * Returns the function that runs handlers in transactions, which are committed together with the record of the event. With failures, they
+ * Returns what runs handlers in transactions, which are committed together with the record of the event. With failures, they
  * remove that of the event.
  */
 export function runnerOf<Tx>(
@@ -34,11 +50,11 @@ export function runnerOf<Tx>(
   tables: InboxTables,
   idleMs: number,
   failures?: RunFailures,
-): Run<Tx> {
+): Runner<Tx> {
   const { records } = tables
   const open = opener(driver, tables, failures?.table)
   const nextRun = tokenSource(() => crypto.randomUUID())
-  const runWithout = failures === undefined ? undefined : runnerOf(driver, tables, idleMs)
+  const without = failures === undefined ? undefined : runnerOf(driver, tables, idleMs)
 
   /**
    * Calls the handler in a transaction that begins with the record; an error of the handler rolls back both. If it could not begin because of
@@ -139,12 +155,33 @@ export function runnerOf<Tx>(
     }
   }
 
-  return async function run(request, work) {
+  async function check(): Promise<void> {
+    const run = nextRun()
+    const key = `check/${run}`
+    const ofNobody = async (tx: unknown): Promise<void> => {
+      const { status } = await open(tx, { key, retainMs: 1 }, run)
+      await driver.query(tx, touching(records, key))
+      await records.check((sql) => driver.query(tx, sql))
+      // Without it, its slot is that of an event that runs.
+      if (status === 'opened') await driver.query(tx, CHECK_MARK)
+    }
+    try {
+      await retryConflicts(() => driver.transaction(ofNobody, () => ({ commits: false }), { idleMs }))
+      await driver.reading(async (ask) => {
+        await denialOf(ask, tables, key)
+        await ask(handledOf(records, key))
+      })
+    } catch (error) {
+      throw records.unavailable(error)
+    }
+  }
+
+  async function run(...[request, work]: Parameters<Run<Tx>>): ReturnType<Run<Tx>> {
     try {
       const ended = await transact(request, work)
       if (ended.status !== 'unusable') return ended
       if ('report' in request) request.report(ended.error)
-      return await (runWithout as Run<Tx>)(request, work)
+      return await (without as Runner<Tx>).run(request, work)
     } catch (error) {
       if (!isDiscard(error)) throw error
     }
@@ -155,6 +192,8 @@ export function runnerOf<Tx>(
     if (ended.status === 'unusable') throw ended.error
     return ended.status === 'handled' ? { status: 'discarded' } : ended
   }
+
+  return { run, check }
 }
 
 function endedEarly(cause: unknown): StoreError {

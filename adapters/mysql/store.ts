@@ -177,26 +177,25 @@ function createStore(pool: MysqlPool, options: MysqlStoreOptions): MysqlStore {
   /** The statements of deliveries, for events that nobody has, and of which nothing is kept. */
   async function check(): Promise<void> {
     const made = await statements()
-    const id = crypto.randomUUID()
-    const requests = ['a', 'b'].map((end) => ({
-      key: `check/${id}/${end}`,
-      token: 'check',
-      leaseMs: 1,
-      retainMs: 1,
-    }))
+    const first = { key: `check/${crypto.randomUUID()}`, token: 'check', leaseMs: 1, retainMs: 1 }
+    const requests = [first, { ...first, key: `${first.key}/2` }]
     const keys = requests.map(({ key }) => key)
     const work = async (asked: Ask): Promise<void> => {
       for (const { many } of [made.claim, made.renew, made.release, made.complete])
         await asked(many(requests))
-      for (const request of requests.slice(0, 1)) await asked(made.renew.one(request))
+      // Those for one call are other statements.
+      for (const { one } of [made.renew, made.release]) await asked(one(first))
+      await asked(touchingCompleted(table.name, keys))
       await asked(reading(table.name, keys))
-      await asked(findingCompleted(table.name, keys))
       await table.check(asked)
     }
-    await driver.transaction(
-      (tx) => work((sql) => driver.query(tx, sql)),
-      () => ({ commits: false }),
+    await retryConflicts(() =>
+      driver.transaction(
+        (tx) => work((sql) => driver.query(tx, sql)),
+        () => ({ commits: false }),
+      ),
     )
+    await driver.reading((asked) => asked(findingCompleted(table.name, keys)))
   }
 
   return checkedStore<MysqlStore>({

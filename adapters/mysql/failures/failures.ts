@@ -30,8 +30,8 @@ import {
   getting,
   grouping,
   INDEXES,
-  isParked,
   listing,
+  locking,
   pastFailures,
 } from './statements.js'
 
@@ -146,6 +146,7 @@ function createFailures<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: MysqlFai
   async function keepAndDelete(ask: Ask): Promise<FailedDelivery> {
     const failed = { ...NOBODYS, key: `check/${crypto.randomUUID()}` }
     await keepWith(ask, table, failed)
+    await ask(locking(table.name, failed.key))
     await ask(deleting(table.name, failed.key))
     return failed
   }
@@ -206,7 +207,7 @@ function createFailures<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: MysqlFai
       checkKey(key)
       return asking(async (ask) => {
         // Not by the count of the deleted, which not every library passes on.
-        const { rows } = await ask(`${isParked(table.name, key)} FOR UPDATE`)
+        const { rows } = await ask(locking(table.name, key))
         if (rows.length > 0) await ask(deleting(table.name, key))
         return rows.length > 0
       })

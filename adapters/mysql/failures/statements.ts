@@ -159,6 +159,11 @@ export function isParked(table: string, key: string): string {
   return `SELECT state = 'parked' FROM ${table} WHERE \`key\` = ${bytes(key)}`
 }
 
+/** The same, locked until the end of the transaction. */
+export function locking(table: string, key: string): string {
+  return `${isParked(table, key)} FOR UPDATE`
+}
+
 export function getting(table: string, key: string): string {
   return `SELECT ${FAILURE} FROM ${table} WHERE \`key\` = ${bytes(key)}`
 }
