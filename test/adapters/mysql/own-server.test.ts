@@ -113,17 +113,52 @@ onOwnMysql('a server of its own', () => {
     })
 
     test.each([
-      [0, 1],
-      [1, 0],
-      [2, 1],
-    ])('innodb_flush_log_at_trx_commit = %i is warned of %i times', async (value, times) => {
-      await setGlobal('innodb_flush_log_at_trx_commit', value)
+      ['innodb_flush_log_at_trx_commit', 0, 1],
+      ['innodb_flush_log_at_trx_commit', 1, 0],
+      ['innodb_flush_log_at_trx_commit', 2, 1],
+      ['sync_binlog', 0, 'with a binary log'],
+    ] as const)('%s = %i is warned of: %s', async (variable, value, expected) => {
+      const logs = Number((await run('SELECT @@log_bin AS logs'))[0]?.logs)
+      const times = typeof expected === 'number' ? expected : logs
+      await setGlobal('sync_binlog', 1)
+      await setGlobal(variable, value)
       const warnings = vi.spyOn(console, 'warn').mockImplementation(() => {})
       onTestFinished(() => warnings.mockRestore())
       const pool = open(at)
       for (const _ of [1, 2]) for (const one of allOf(pool)) await one.check()
-      const warning = /^tix-webhooks: innodb_flush_log_at_trx_commit of this server is not 1/
+      const warning = new RegExp(`^tix-webhooks: ${variable} of this server is not 1`)
       expect(warnings.mock.calls).toEqual(Array(times).fill([expect.stringMatching(warning)]))
+    })
+
+    test('an answer that rests on a read waits for a flush, without a binary log', async ({ skip }) => {
+      skip((await run('SELECT @@log_bin AS logs'))[0]?.logs === 1, 'with one, what can be read is on disk')
+      const pool = open(at)
+      const [store, inbox, failures] = [mysqlStore(pool), mysqlInbox(pool), mysqlFailures(pool)]
+      const joined = inbox.joinFailures?.(failures)
+      await store.claim(CLAIM)
+      await store.complete(CLAIM, HOUR_MS)
+      await inbox.once(ONCE, async () => {})
+      await failures.keep(failedDelivery({ key: 'parked', parkAfter: { attempts: 1 } }))
+      const request = { retainMs: HOUR_MS, failureKey: 'parked', runsParked: false, report: () => {} }
+      const unexpected = () => expect.fail('It ran')
+      const calls: readonly (readonly [() => Promise<unknown>, unknown])[] = [
+        [() => store.claim({ ...CLAIM, token: 'other' }), { status: 'completed' }],
+        [() => store.isHandled('k'), true],
+        [() => inbox.once(ONCE, unexpected), { status: 'duplicate' }],
+        [() => inbox.isHandled('k'), true],
+        [async () => joined?.once({ ...request, key: 'parked' }, unexpected), { status: 'parked' }],
+        [async () => joined?.once({ ...request, key: null }, unexpected), { status: 'parked' }],
+        [() => failures.get('parked'), expect.objectContaining({ state: 'parked' })],
+      ]
+      const flushes = async () =>
+        Number((await run("SHOW GLOBAL STATUS LIKE 'Innodb_data_fsyncs'"))[0]?.Value)
+      // The server flushes by itself too, about once a second.
+      const times = 30
+      for (const [call, answer] of calls) {
+        const before = await flushes()
+        for (let i = 0; i < times; i++) expect(await call()).toEqual(answer)
+        expect((await flushes()) - before, String(call)).toBeGreaterThanOrEqual(times)
+      }
     })
 
     test('a max_allowed_packet that is too small is named', async () => {
