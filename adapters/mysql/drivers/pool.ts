@@ -3,6 +3,7 @@ import {
   COMMIT_MS,
   hasMethod,
   ROLLBACK_MS,
+  type ScopeState,
   STATEMENT_MS,
   type TransactionScope,
   transactionScope,
@@ -59,7 +60,7 @@ export function poolDriver<Handed>(
       const begin = `SET autocommit = 0${limit}`
       // It commits an open transaction.
       const end = `SET autocommit = 1${restore}`
-      const scope = transactionScope()
+      const scope = transactionScope({ watch: watchStream })
       let isEnding = false
       let isUsable = false
       /** A statement that ended the transaction may have left more behind, such as locked tables. */
@@ -146,6 +147,24 @@ export function poolDriver<Handed>(
     },
   }
   return driver
+}
+
+/** The stream of a query on the connection behind that of mysql2 stays open if the connection is lost: a handler would read from it for ever. */
+function watchStream(result: unknown, scope: ScopeState): void {
+  if (!hasMethod(result, 'stream')) return
+  const query = result as { stream(...options: unknown[]): Readable }
+  const { stream } = query
+  query.stream = (...options) => {
+    const opened = stream.apply(query, options)
+    // An error that nobody listens to would end the process.
+    scope.failed.catch((error) => opened.destroy(opened.listenerCount('error') > 0 ? error : undefined))
+    return opened
+  }
+}
+
+interface Readable {
+  listenerCount(event: string): number
+  destroy(error?: unknown): unknown
 }
 
 /** The most connections of a pool, which mariadb does not show. */

@@ -23,6 +23,17 @@ interface Connection {
   release(): unknown
 }
 
+/** The connection behind that of mysql2 has streams; one of mariadb has them itself. */
+interface Streaming {
+  readonly threadId: number | null
+  readonly connection: { query(sql: string): { stream(): AsyncIterable<unknown> } }
+  queryStream?(sql: string): AsyncIterable<unknown>
+}
+
+async function readStream(tx: Streaming, sql: string): Promise<void> {
+  for await (const _ of tx.queryStream?.(sql) ?? tx.connection.query(sql).stream());
+}
+
 onMysql('on MySQL', () => {
   const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(100) PRIMARY KEY)', ddl)
   beforeEach(async () => {
@@ -46,6 +57,20 @@ onMysql('on MySQL', () => {
       await other.query("SELECT * FROM tix_webhooks WHERE `key` = 'a' FOR UPDATE")
       await other.query('ROLLBACK')
       expect(await claims).toEqual([IN_FLIGHT, IN_FLIGHT])
+    })
+
+    test('a handler that reads a stream is not left pending by the loss of its session', async () => {
+      const inbox = mysqlInbox(open(database, { connectionLimit: 1 }) as never)
+      let reading: Promise<void> | undefined
+      const once = inbox.once(RETAIN, async (tx) => {
+        const streaming = tx as unknown as Streaming
+        reading = readStream(streaming, 'SELECT SLEEP(60)')
+        await untilWaiting(database, 'SLEEP(60)')
+        await Promise.all([reading, database.query(`KILL ${streaming.threadId}`)])
+      })
+      await expect(once).rejects.toThrow()
+      await expect(reading).rejects.toThrow()
+      expect(await inbox.once(RETAIN, async () => {})).toEqual({ status: 'handled' })
     })
 
     /** The app gives a connection back in a transaction. */
