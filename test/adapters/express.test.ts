@@ -175,6 +175,32 @@ describe.each(EXPRESS_VERSIONS)('Express $version', ({ express }) => {
     assertAnswer(await deliver(small.port, await sign(orderCreated())), 413, 'too_large')
   })
 
+  test('the account is found in the payload behind express.raw(), and in the path of a router above', async () => {
+    const shops = new Map([['acme', { id: 'acme', secret: 'whsec_acme' }]])
+    const overrides = (find: (request: Request) => unknown): Partial<WebhookOptions> =>
+      ({ secret: undefined, account: (request: Request) => shops.get(String(find(request))) }) as never
+    const inPayload = await expressApp(
+      express,
+      (app, hooks) => app.post('/hooks', express.raw({ type: () => true, limit: '1mb' }), hooks),
+      overrides(({ body }) => JSON.parse(body).shop),
+    )
+    const payload = { ...orderCreated(), shop: 'acme' }
+    assertAnswer(await deliver(inPayload.port, await sign(payload, { secret: 'whsec_acme' })), 200, 'handled')
+    assertAnswer(await deliver(inPayload.port, await sign(payload)), 401, 'unauthenticated')
+
+    for (const mergeParams of [true, false]) {
+      const { port } = await expressApp(
+        express,
+        (app, hooks) => app.use('/:shop', express.Router({ mergeParams }).post('/hooks', hooks)),
+        overrides(({ params }) => params.shop),
+      )
+      const { status } = await deliver(port, await sign(orderCreated(), { secret: 'whsec_acme' }), {
+        path: '/acme/hooks',
+      })
+      expect(status).toBe(mergeParams ? 200 : 401)
+    }
+  })
+
   test.each([
     ['string', ''],
     ['Buffer', Buffer.alloc(0)],
