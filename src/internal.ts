@@ -31,6 +31,7 @@ export {
 } from './failures/rules.js'
 export { createBursts } from './idempotency/bursts.js'
 export { checkChanges } from './idempotency/change.js'
+export { handedBy } from './idempotency/handed-transaction.js'
 export { keepInTurn } from './idempotency/keep-in-turn.js'
 export { createPurger } from './idempotency/purge.js'
 export { sharedConnections } from './idempotency/shared-connections.js'

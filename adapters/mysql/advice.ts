@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/index.js'
+import { isWebhookError, StoreError, type WebhookError } from '../../src/index.js'
 import { messageOf } from '../../src/internal.js'
 
 /** The names that advice on a table of ours needs. */
@@ -96,8 +96,8 @@ const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** The error of the store for one of the database or the driver, with advice. */
-export function unavailable(error: unknown, names: TableNames): StoreError {
-  if (error instanceof StoreError) return error
+export function unavailable(error: unknown, names: TableNames): WebhookError {
+  if (isWebhookError(error)) return error
   return new StoreError('store_unavailable', adviceFor(error, names), { cause: error })
 }
 

@@ -4,6 +4,7 @@ import {
   type OnceRequest,
   type OnceResult,
   StoreError,
+  type WebhookError,
 } from '../../src/index.js'
 import { ROLLBACK_MS, tokenSource, within } from '../../src/internal.js'
 import { hasEnded, isAbout } from './advice.js'
@@ -63,7 +64,7 @@ export function runnerOf<Tx>(
   async function transact(
     request: OnceRequest | JoinedRequest,
     work: (tx: Tx) => Promise<void>,
-  ): Promise<Awaited<ReturnType<Run<Tx>>> | { readonly status: 'unusable'; readonly error: StoreError }> {
+  ): Promise<Awaited<ReturnType<Run<Tx>>> | { readonly status: 'unusable'; readonly error: WebhookError }> {
     const { key } = request
     const run = nextRun()
     let thrown: { error: unknown } | undefined

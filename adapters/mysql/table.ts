@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/index.js'
+import { StoreError, type WebhookError } from '../../src/index.js'
 import { bytesIn } from '../../src/internal.js'
 import { type TableNames, unavailable } from './advice.js'
 import { retryConflicts } from './conflicts.js'
@@ -25,7 +25,7 @@ export interface Table {
   /** Creates the table if it is missing, and refuses one that has other columns. */
   migrate(driver: CheckedDriver<unknown, unknown>): Promise<void>
   /** The store's error for one of the database or the driver. */
-  unavailable(error: unknown): StoreError
+  unavailable(error: unknown): WebhookError
 }
 
 export interface TableDefinition {

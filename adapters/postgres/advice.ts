@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/index.js'
+import { isWebhookError, StoreError, type WebhookError } from '../../src/index.js'
 import { messageOf } from '../../src/internal.js'
 import { ENDED, FAILED_AT_END, OUTSIDE, ROLLED_BACK } from './drivers/commit-check.js'
 
@@ -120,8 +120,8 @@ const BY_MESSAGE: readonly (readonly [RegExp, Advice])[] = [
 ]
 
 /** The error of the store for one of the database or the driver, with advice. */
-export function unavailable(error: unknown, names: TableNames): StoreError {
-  if (error instanceof StoreError) return error
+export function unavailable(error: unknown, names: TableNames): WebhookError {
+  if (isWebhookError(error)) return error
   return new StoreError('store_unavailable', adviceFor(error, names), { cause: error })
 }
 

@@ -3,7 +3,7 @@ import {
   type JoinedRequest,
   type OnceRequest,
   type OnceResult,
-  type StoreError,
+  type WebhookError,
 } from '../../src/index.js'
 import { STATEMENT_MS } from '../../src/internal.js'
 import { isAbout } from './advice.js'
@@ -47,7 +47,7 @@ export function runnerOf<Tx>(
   async function transact(
     request: OnceRequest | JoinedRequest,
     work: (tx: Tx) => Promise<void>,
-  ): Promise<Awaited<ReturnType<Run<Tx>>> | { readonly status: 'unusable'; readonly error: StoreError }> {
+  ): Promise<Awaited<ReturnType<Run<Tx>>> | { readonly status: 'unusable'; readonly error: WebhookError }> {
     const failureKey = failures !== undefined && 'failureKey' in request ? request.failureKey : undefined
     // A replay may be the only one of its process, which cannot know better the next time.
     const isFirst = removesFirst || ('runsParked' in request && request.runsParked)

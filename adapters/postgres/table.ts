@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/index.js'
+import { StoreError, type WebhookError } from '../../src/index.js'
 import { unexpectedRows } from '../../src/internal.js'
 import { interrupted, isMissing, notCommitted, unavailable } from './advice.js'
 import type { CheckedDriver, Row } from './drivers/driver.js'
@@ -23,7 +23,7 @@ export interface Table {
   /** Creates the table if it is missing, and refuses one that has other columns. */
   migrate(driver: CheckedDriver<unknown, unknown>): Promise<void>
   /** The store's error for one of the database or the driver. */
-  unavailable(error: unknown): StoreError
+  unavailable(error: unknown): WebhookError
   /** The error for rows without the selected values. */
   unexpectedRows(): StoreError
   /** The same as `unavailable`, while the handler has the transaction. */

@@ -1,6 +1,7 @@
 import { StoreError } from '../../../src/index.js'
 import {
   COMMIT_MS,
+  handedBy,
   hasMethod,
   ROLLBACK_MS,
   type ScopeState,
@@ -40,7 +41,7 @@ export function poolDriver<Handed>(
 
   function handlerTransaction(connection: MysqlConnection, scope: TransactionScope): Handed {
     const bound = scope.bind(handlerConnection(connection))
-    const handed = as === undefined ? bound : scope.bind(as(bound) as object)
+    const handed = as === undefined ? bound : scope.bind(handedBy(as, bound))
     behind.set(handed, bound)
     return handed as Handed
   }

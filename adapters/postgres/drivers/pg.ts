@@ -2,6 +2,7 @@ import { StoreError } from '../../../src/index.js'
 import {
   COMMIT_MS,
   callSafely,
+  handedBy,
   hasMethod,
   ROLLBACK_MS,
   type TransactionScope,
@@ -58,7 +59,7 @@ export function pgDriver<Handed>(
     const protectedClient = withoutRelease(client)
     if (as === undefined) return scope.bind(protectedClient) as object as Handed
     const bound = scope.bind(withoutTransactions(protectedClient))
-    const handed = scope.bind(as(bound) as Handed & object)
+    const handed = scope.bind(handedBy(as, bound))
     clients.set(handed, bound)
     return handed
   }

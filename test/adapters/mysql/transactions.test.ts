@@ -1,6 +1,7 @@
 import { ddl, type MysqlInbox, type MysqlPool, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { retryConflicts } from '../../../adapters/mysql/conflicts.js'
+import { BAD_AS } from '../../support/bad-as.js'
 import { MYSQL_INBOX_CLIENTS } from '../../support/mysql-clients.js'
 import { testMysqlDatabase } from '../../support/mysql-database.js'
 import { onMysql } from '../../support/on-servers.js'
@@ -114,6 +115,12 @@ onMysql('on MySQL', () => {
       const missing = mysqlInbox(pool, { table: 'missing' }).check()
       await expect(missing).rejects.toThrow(/is missing: run inbox\.migrate/)
       expect(await session()).toBe(before)
+    })
+
+    test.each(BAD_AS)('an as that %s is said to be at fault, and not the database', async (_, as, error) => {
+      const inbox = mysqlInbox(open(database, { connectionLimit: 1 }), { as: as as never })
+      for (let i = 0; i < 2; i++)
+        await expect(inbox.once(RETAIN, async () => {})).rejects.toMatchObject(error)
     })
 
     test('isNewest refuses what is within what as made', async () => {

@@ -7,6 +7,7 @@ import { createReceiver } from 'tix-webhooks'
 import { ddl, postgresInbox } from 'tix-webhooks/postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { atOnce } from '../../../support/at-once.js'
+import { BAD_AS } from '../../../support/bad-as.js'
 import { orderCreated, SECRET, sign } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
 import { kyselyDriver, openPg, openPostgresJs } from '../../../support/postgres-clients.js'
@@ -62,6 +63,13 @@ onPostgres('the connection of an inbox over pg', () => {
     isReleasing = false
     expect((await send(order)).status).toBe(200)
     expect(await database.column(`SELECT id FROM effects WHERE id LIKE '%${method}'`)).toHaveLength(1)
+  })
+
+  test.each(BAD_AS)('an as that %s is said to be at fault, and not the database', async (_, as, error) => {
+    const inbox = postgresInbox(openPg(database, { max: 1 }), { as: as as never })
+    for (let i = 0; i < 2; i++) {
+      await expect(inbox.once({ key: 'as', retainMs: 9e9 }, async () => {})).rejects.toMatchObject(error)
+    }
   })
 
   test('may come from a pool whose connect is wrapped by an async function', async () => {
