@@ -72,10 +72,9 @@ async function checkBySchema(event: UnknownEvent, schema: StandardSchemaV1): Pro
     else issues = toPayloadIssues(result.issues, 'data')
   } catch (cause) {
     if (cause instanceof ConfigurationError) throw cause
-    throw new ConfigurationError(
-      `Your schema for ${event.type} threw: it must return { issues } for data that does not fit.`,
-      { cause },
-    )
+    throw new ConfigurationError(`Your schema for ${event.type} threw instead of returning issues: fix it.`, {
+      cause,
+    })
   }
   if (issues !== undefined) {
     // Paths only: a schema's messages can quote the payload.

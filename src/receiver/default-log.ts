@@ -81,8 +81,8 @@ export class DefaultLog {
   overloaded(logged: LoggedDelivery, reached: ReachedLimit, most: number): void {
     const isOwn = reached === 'perAccount'
     const message = isOwn
-      ? `Refused, because too many deliveries of this account came at once: as many were running as concurrency allows an account (perAccount: ${most}; half of the runs by default).`
-      : `Refused, because too many deliveries came at once: as many were running as concurrency allows (runs: ${most}; all connections of an inbox's pool but one by default).`
+      ? `Too many deliveries of this account at once: as many were running as concurrency allows an account (perAccount: ${most}; half of the runs by default).`
+      : `Too many deliveries at once: as many were running as concurrency allows (runs: ${most}; all connections of an inbox's pool but one by default).`
     this.limited(logged, {
       message,
       code: 'too_many_runs',

@@ -85,7 +85,9 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
       }),
       expect.objectContaining({
         reqId: 'req-2',
-        msg: 'tix-webhooks: [order.created default/order.created/ord_8] no seats left',
+        msg: expect.stringMatching(
+          /^tix-webhooks: \[\/hooks order\.created default\/order\.created\/ord_8, attempt 1, \d+ days old\] no seats left$/,
+        ),
         err: expect.objectContaining({
           type: 'RangeError',
           stack: expect.stringMatching(/at .*failing[\s\S]*the hall is closed/),
@@ -107,7 +109,7 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
     expect(onConsole.mock.calls).toEqual([
       [
         expect.stringMatching(
-          /^tix-webhooks: \[order\.created default\/order\.created\/ord_9\] no seats left\n {4}RangeError: no seats left\n.*failing/,
+          /^tix-webhooks: \[\/hooks order\.created default\/order\.created\/ord_9, attempt 1, \d+ days old\] no seats left\n {4}RangeError: no seats left\n.*failing/,
         ),
       ],
     ])

@@ -104,6 +104,15 @@ describe('a handler of another adapter answers 500, and the log names the import
     }
   })
 
+  test('also if onError fails, beside its own error', async () => {
+    const onError = async () => Promise.reject(new Error('no logger'))
+    const { logged } = await delivered(ADAPTERS.hono, 'node:http', { onError })
+    expect(logged).toEqual([
+      ['tix-webhooks: [/hooks] onError failed: no logger'],
+      [`tix-webhooks: [/hooks] This is tix-webhooks/hono: ${ADVICE['node:http']}`],
+    ])
+  })
+
   test('as an error of the framework, if it is one that is not known', async () => {
     const onFailed = vi.fn<(error: Error) => void>()
     const app = new Koa().use(onHono(options) as never).on('error', onFailed)

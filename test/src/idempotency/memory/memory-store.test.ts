@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { type Eviction, type IdempotencyStore, memoryStore, StoreError } from 'tix-webhooks'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated } from '../../../support/deliveries.js'
 import { deferred, throws } from '../../../support/promises.js'
 import { receiving } from '../../../support/receiving.js'
@@ -176,10 +176,13 @@ describe('the report of an eviction', () => {
   }
 
   test('a listener that throws does not disturb the claim', async () => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => printed.mockRestore())
     const onEvict = vi.fn(throws(new Error('the metrics are down')))
     const store = memoryStore({ maxKeys: 1, onEvict })
     await overflow(store, 3)
     expect(onEvict).toHaveBeenCalledTimes(2)
+    expect(printed.mock.calls).toEqual([['tix-webhooks: onEvict failed. Logged once: the metrics are down']])
   })
 
   test('a listener that rejects does not become an unhandled rejection', async () => {
