@@ -73,6 +73,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   1969: TOO_SLOW,
   3024: TOO_SLOW,
   1064: 'The server does not know this SQL: it must be MySQL 8.0, MariaDB 10.6, or newer, and its sql_mode not ORACLE.',
+  1104: 'sql_big_selects is off for this connection, and max_join_size so small that the server refuses our statements: set sql_big_selects to 1 for the user of the app.',
   1153: 'The statement is larger than max_allowed_packet of the server: it must be more than twice as large as maxBodyBytes.',
   1175: 'sql_safe_updates is on for this connection, and refuses statements for several records: set it to 0 for the user of the app.',
   1665: 'The server cannot write with binlog_format = STATEMENT at this isolation level: set binlog_format to ROW or MIXED.',
@@ -214,6 +215,11 @@ function prismasCause(error: unknown): ServerError | undefined {
   return meta?.code === undefined ? undefined : { code: meta.code, message: meta.message }
 }
 
+/** For settings of a connection that change what our statements do. */
+export const SELECT_LIMIT =
+  'sql_select_limit of the connections of this pool is below 1000, so that statements return too few rows: set it to DEFAULT for the user of the app.'
+export const OTHER_ASSIGNMENT =
+  'sql_mode of the connections of this pool has SIMULTANEOUS_ASSIGNMENT, as ORACLE has, with which an UPDATE means something else: remove it for the user of the app.'
 /** For connections that do not commit by themselves. */
 export const NO_AUTOCOMMIT =
   'The connections of this pool have autocommit off, so that nothing of the store would be committed: set autocommit = 1 for its user, and use START TRANSACTION in your own code.'

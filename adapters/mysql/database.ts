@@ -1,6 +1,6 @@
 import { StoreError } from '../../src/index.js'
 import { bytesIn, sharedMap, unexpectedRows } from '../../src/internal.js'
-import { NO_AUTOCOMMIT } from './advice.js'
+import { NO_AUTOCOMMIT, OTHER_ASSIGNMENT, SELECT_LIMIT } from './advice.js'
 import type { Ask } from './drivers/driver.js'
 import { quote } from './sql.js'
 
@@ -16,7 +16,7 @@ export interface Database {
   /**
    * Looks it up, unless it is known. It warns once if the server can lose confirmed writes.
    *
-   * @throws StoreError when the connections do not commit by themselves
+   * @throws StoreError when a setting of the connections changes what our statements do
    */
   find(ask: Ask): Promise<void>
 }
@@ -60,9 +60,14 @@ function createDatabase(given: string | undefined): Database {
 }
 
 async function askOnce(ask: Ask): Promise<readonly [name: string, flushing: Flushing]> {
-  const [row] = (await ask("SELECT CONCAT('x', HEX(COALESCE(DATABASE(), '')))")).rows
-  const name = UTF8.decode(bytesIn(row?.[0]))
-  return [name, await flushingOf(ask)]
+  // Without its LIMIT, sql_select_limit = 0 would leave no row.
+  const sql = `SELECT CONCAT('x', HEX(COALESCE(DATABASE(), ''))), @@sql_select_limit < 1000,
+    FIND_IN_SET('SIMULTANEOUS_ASSIGNMENT', @@sql_mode) LIMIT 1`
+  const [name = '', isLimited, position] = (await ask(sql)).rows[0] ?? []
+  // So many rows are read by a statement without a LIMIT of its own.
+  if (Number(isLimited) === 1) throw new StoreError('store_unavailable', SELECT_LIMIT)
+  if (Number(position) > 0) throw new StoreError('store_unavailable', OTHER_ASSIGNMENT)
+  return [UTF8.decode(bytesIn(name)), await flushingOf(ask)]
 }
 
 /** What the server does with a commit. */
@@ -92,7 +97,7 @@ async function flushingOf(ask: Ask): Promise<Flushing> {
 
 /** @throws StoreError when statements outside of a transaction are not committed */
 export async function checkAutocommit(ask: Ask): Promise<void> {
-  const [row] = (await ask('SELECT @@autocommit')).rows
+  const [row] = (await ask('SELECT @@autocommit LIMIT 1')).rows
   const value = Number(row?.[0])
   if (value !== 0 && value !== 1) throw unexpectedRows()
   if (value === 0) throw new StoreError('store_unavailable', NO_AUTOCOMMIT)

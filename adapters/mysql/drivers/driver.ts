@@ -82,7 +82,13 @@ export interface CheckedDriver<Tx, Handed = Tx> {
   hint?(): string | undefined
 }
 
-/** For the next transaction of the session, which must not be in one. */
+/** Whatever completion_type is set to. */
+export const ROLLBACK = 'ROLLBACK AND NO CHAIN NO RELEASE'
+
+/**
+ * For the next transaction of the session, which must not be in one. It is to be ended by ROLLBACK or COMMIT: another statement that ends
+ * it leaves the level to the one after it.
+ */
 export const READ_COMMITTED = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
 /** A savepoint: a transaction that was committed or rolled back has lost it, and so has the one that follows it on the connection. */

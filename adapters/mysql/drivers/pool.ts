@@ -21,6 +21,7 @@ import {
   limitIdle,
   READ_COMMITTED,
   RESTORE_IDLE,
+  ROLLBACK,
 } from './driver.js'
 import { type HandlerConnection, handlerConnection } from './handler-connection.js'
 
@@ -68,7 +69,7 @@ export function poolDriver<Handed>(
       let isMarkLost = false
 
       async function finish({ commits, isMarked: checks }: Ending): Promise<void> {
-        if (!commits) await send(connection, 'ROLLBACK', ROLLBACK_MS)
+        if (!commits) await send(connection, ROLLBACK, ROLLBACK_MS)
         else if (checks) await checkMark(STATEMENT_MS)
         await send(connection, end, COMMIT_MS)
         isUsable = !isMarkLost
@@ -86,7 +87,7 @@ export function poolDriver<Handed>(
       try {
         const { written } = await send(connection, begin, STATEMENT_MS)
         // The app gave the connection back in a transaction of its own.
-        if (isInTransaction(written?.status)) await send(connection, 'ROLLBACK', ROLLBACK_MS)
+        if (isInTransaction(written?.status)) await send(connection, ROLLBACK, ROLLBACK_MS)
         if (readsCommitted) await send(connection, READ_COMMITTED, STATEMENT_MS)
         const result = await scope.run(() =>
           Promise.race([work(connection, handlerTransaction(connection, scope)), taken.lost]),
@@ -109,7 +110,13 @@ export function poolDriver<Handed>(
     },
     query: (connection, sql) => send(connection, sql, STATEMENT_MS),
     reading: (work) =>
-      driver.transaction((tx) => work((sql) => driver.query(tx, sql)), undefined, { readsCommitted: true }),
+      driver.transaction(
+        (tx) => work((sql) => driver.query(tx, sql)),
+        () => ({ commits: false }),
+        {
+          readsCommitted: true,
+        },
+      ),
     async queryHanded(handed, sql) {
       const connection = behind.get(handed as object)
       if (connection === undefined) {
@@ -128,7 +135,7 @@ export function poolDriver<Handed>(
           return answer
         }
         // The app gave the connection back in a transaction of its own: nothing of it, and of this, is kept.
-        await send(taken.connection, 'ROLLBACK', ROLLBACK_MS)
+        await send(taken.connection, ROLLBACK, ROLLBACK_MS)
         if (!isAutocommit(status)) throw new StoreError('store_unavailable', NO_AUTOCOMMIT)
         const again = await send(taken.connection, sql, STATEMENT_MS)
         isUsable = true

@@ -18,6 +18,7 @@ import {
   type MysqlDriver,
   READ_COMMITTED,
   RESTORE_IDLE,
+  ROLLBACK,
   type TransactionOptions,
 } from './driver.js'
 import { isOtherLibrary } from './other-libraries.js'
@@ -62,7 +63,7 @@ export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> 
     // Kept here, because a driver may return nothing.
     let ended: { result: R } | undefined
     await driver.transaction(async (tx) => {
-      await query(tx, 'ROLLBACK')
+      await query(tx, ROLLBACK)
       const result = await work(async (sql) => {
         await query(tx, READ_COMMITTED)
         return query(tx, sql)

@@ -260,15 +260,15 @@ const asItIs = (text: string): string => text
 const TABLE = 'tix_webhooks_failures'
 
 const NOBODYS = {
-  namespace: '',
-  kind: '',
-  rawBody: new Uint8Array(),
+  namespace: 'check',
+  kind: 'check',
+  rawBody: new Uint8Array(1),
   signedAt: new Date(0),
   secretIndex: 0,
   failedAt: new Date(0),
-  code: '',
-  message: '',
-  group: '',
+  code: 'check',
+  message: 'check',
+  group: 'check',
   isReplay: false,
 } satisfies Omit<FailedDelivery, 'key'>
 

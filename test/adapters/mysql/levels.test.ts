@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import type { JoinedInbox } from 'tix-webhooks'
 import { ddl, type MysqlDriver, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
 import { beforeEach, expect, test } from 'vitest'
@@ -22,6 +23,11 @@ const LEVELS = [
   ['REPEATABLE READ', [0, 0]],
   ['SERIALIZABLE', [WAITS, 1]],
 ] as const
+
+/** The number of rows that a handler finds: the clients differ in how they return it. */
+async function rowsIn(tx: Querying): Promise<number> {
+  return Number(/n: (\d+)/.exec(inspect(await tx.query('SELECT COUNT(*) AS n FROM effects')))?.[1])
+}
 
 type Querying = { query(sql: string): Promise<unknown> }
 
@@ -60,7 +66,31 @@ onMysql.each(ROWS)('at $level, over $client.name', ({ level, seen, client }) => 
 
   // Whatever waits for another transaction fails.
   const session = [`SET SESSION TRANSACTION ISOLATION LEVEL ${level}`, 'SET innodb_lock_wait_timeout = 1']
-  const openPool = () => client.open(database, { session })
+  const openPool = (connectionLimit = 4) => client.open(database, { session, connectionLimit })
+
+  /** What this transaction sees of another, before that is committed and after. */
+  async function seenBy(tx: Querying): Promise<unknown[]> {
+    await using other = await database.connect()
+    await other.query('START TRANSACTION')
+    await other.query('INSERT INTO effects VALUES (1)')
+    const before = await rowsIn(tx).catch(() => WAITS)
+    await other.query('COMMIT')
+    return [before, await rowsIn(tx)]
+  }
+
+  test('a connection is given back at its level', async () => {
+    const pool = client.as(openPool(1))
+    const [inbox, failures] = [mysqlInbox(pool), mysqlFailures(pool)]
+    let found: unknown
+    for (const read of [() => inbox.isHandled(KEY), () => failures.count(), inbox.check, failures.check]) {
+      await read()
+      await inbox.once({ key: null, retainMs: DAY_MS }, async (tx) => {
+        found = await seenBy(tx as unknown as Querying)
+      })
+      expect(found, String(read)).toEqual(seen)
+      await database.query('DELETE FROM effects')
+    }
+  })
 
   test('an inbox and its failures know and wait for nothing of a handler that runs, whose level stays', async () => {
     const pool = client.as(openPool())
@@ -72,16 +102,7 @@ onMysql.each(ROWS)('at $level, over $client.name', ({ level, seen, client }) => 
     const [begun, ended] = [deferred(), deferred()]
     const found: unknown[] = []
     const failing = joined.once(REQUEST, async (tx) => {
-      await using other = await database.connect()
-      const look = async (): Promise<unknown> => {
-        const [rows] = [await tx.query('SELECT id FROM effects')].flat() as unknown[][]
-        return (Array.isArray(rows) ? rows : rows === undefined ? [] : [rows]).length
-      }
-      await other.query('START TRANSACTION')
-      await other.query('INSERT INTO effects VALUES (1)')
-      found.push(await look().catch(() => WAITS))
-      await other.query('COMMIT')
-      found.push(await look())
+      found.push(...(await seenBy(tx)))
       begun.resolve()
       await ended.promise
       throw new Error('It failed')

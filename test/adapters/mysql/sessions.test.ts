@@ -116,6 +116,7 @@ const SESSIONS: readonly (readonly [name: string, statement: string, keys: reado
   ['READ COMMITTED', READ_COMMITTED, FEW_KEYS],
   ['SERIALIZABLE', SERIALIZABLE, FEW_KEYS],
   ['snapshot isolation', 'SET innodb_snapshot_isolation = ON', FEW_KEYS],
+  ['a session that each end of a transaction ends', 'SET completion_type = 2', FEW_KEYS],
 ]
 
 /** Those that say how rows look are alone; the others come in pairs that have nothing to do with each other. */
@@ -188,4 +189,29 @@ onMysql('the three of a MySQL', () => {
       await expectRight(client.open(database, options), keys)
     },
   )
+
+  // Statements would return too few rows, or claim what is not free.
+  test.for([
+    ['SET sql_select_limit = 99', /^sql_select_limit of the connections of this pool is below 1000/],
+    ['SET sql_select_limit = 0', /^sql_select_limit of the connections of this pool is below 1000/],
+    ["SET sql_mode = 'SIMULTANEOUS_ASSIGNMENT'", /^sql_mode of the connections .*SIMULTANEOUS_ASSIGNMENT/],
+    ["SET sql_mode = 'ORACLE'", /^sql_mode of the connections .*SIMULTANEOUS_ASSIGNMENT/],
+  ] as const)('refuse %s over both clients', async ([statement, message], { skip }) => {
+    skip(statement.includes('sql_mode') && !(await database.isMariadb()), 'MariaDB alone has it')
+    for (const client of [MYSQL2, MARIADB]) {
+      const pool = client.open(database, { session: [statement] })
+      const [store, inbox, failures] = [mysqlStore(pool), mysqlInbox(pool), mysqlFailures(pool)]
+      for (const call of [
+        ...[store, inbox, failures].flatMap(({ check, migrate, purge }) => [check, migrate, () => purge()]),
+        () => store.claim({ key: 'k', token: 't', leaseMs: HOUR_MS, retainMs: HOUR_MS }),
+        () => inbox.once({ key: 'k', retainMs: HOUR_MS }, () => expect.fail('It ran')),
+        () => failures.keep(failedDelivery()),
+      ]) {
+        await expect(call()).rejects.toMatchObject({
+          code: 'store_unavailable',
+          message: expect.stringMatching(message),
+        })
+      }
+    }
+  })
 })
