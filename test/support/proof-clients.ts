@@ -242,7 +242,9 @@ const MYSQL_POOLS = {
   mysql2: ({ url, connections = 10 }) =>
     mysql.createPool({ uri: url, connectionLimit: connections, connectTimeout: 2_000 }) as AnyMysqlPool,
   mariadb: ({ url, connections = 10 }) =>
-    mariadb.createPool(`${url.replace(/^mysql/, 'mariadb')}?connectionLimit=${connections}`),
+    mariadb.createPool(
+      `${url.replace(/^mysql/, 'mariadb')}?connectionLimit=${connections}&allowPublicKeyRetrieval=true`,
+    ),
 } satisfies Record<string, (place: SqlPlace) => AnyMysqlPool>
 
 function pooledConnections(pool: MysqlPool): Pooled {
