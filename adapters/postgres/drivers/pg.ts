@@ -5,6 +5,7 @@ import {
   handedBy,
   hasMethod,
   ROLLBACK_MS,
+  type ScopeState,
   type TransactionScope,
   transactionScope,
 } from '../../../src/internal.js'
@@ -68,7 +69,7 @@ export function pgDriver<Handed>(
     async transaction(work, commitOf = unchecked) {
       const { client, broken, release, stopListening } = await connect(pool)
       const tx = { client, isBegun: false }
-      const scope = transactionScope({ refuse })
+      const scope = transactionScope({ refuse, watch: watchStream })
       let unusable: Error | undefined
       try {
         const result = await scope.run(() =>
@@ -127,6 +128,24 @@ function refuse(
     if (isQuery) callSafely(() => query.handleError?.(error))
   }, 0)
   return { returned: isQuery ? query : undefined }
+}
+
+/** A stream of pg-query-stream waits for an answer of the lost connection before it ends: a handler would read from it for ever. */
+function watchStream(result: unknown, scope: ScopeState): void {
+  if (!hasMethod(result, 'submit') || !hasMethod(result, 'listenerCount')) return
+  const stream = result as QueryStream
+  scope.failed.catch((error) => {
+    const hasEnded = stream.readableEnded === true || stream.closed === true
+    // An error that nobody listens to would end the process.
+    if (!hasEnded && stream.listenerCount('error') > 0) stream.emit('error', error)
+  })
+}
+
+interface QueryStream {
+  readonly readableEnded?: boolean
+  readonly closed?: boolean
+  listenerCount(event: string): number
+  emit(event: string, error: unknown): unknown
 }
 
 /** In one message: if a part of it fails, the server ignores the rest. */

@@ -1,5 +1,6 @@
+import { Readable } from 'node:stream'
 import { inspect } from 'node:util'
-import { Pool } from 'pg'
+import { Pool, type PoolClient } from 'pg'
 import type { Row, TransactionSql } from 'postgres'
 import { ddl, postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
@@ -186,7 +187,22 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
   const end = async (row: Row | undefined) =>
     void (await database.query('SELECT pg_terminate_backend($1, 60000)', [row?.pid]))
 
+  /** As one of pg-query-stream between two of its reads, which does not end by itself then. */
+  class OpenStream extends Readable {
+    override _read(): void {}
+    submit(connection: { query(text: string): void }): void {
+      connection.query(ENDING)
+    }
+    handleRowDescription(): void {}
+    handleError(): void {}
+  }
+  const stream: Way = async (_, tx) => {
+    const client = tx as unknown as PoolClient
+    for await (const _ of client.query(new OpenStream() as never) as unknown as Readable);
+  }
+
   test.each([
+    ['pg', 'a stream', INBOX_CLIENTS[0] as InboxClient, stream] as const,
     ...INBOX_CLIENTS.flatMap((client) =>
       WAYS.map(([name, way]) => [client.name, name, client, way] as const),
     ),
