@@ -94,6 +94,16 @@ describe('parameters of a database are removed', () => {
       'from the parameters of Drizzle',
       { message: `no ${ADDRESS} 4711`, query: `${SQL} ($1, $2)`, params: [ADDRESS, 4711] },
     ],
+    // Its statement may be another one than that which failed, and of any kind.
+    [
+      'from an error of a connection of postgres.js',
+      {
+        message: 'write CONNECTION_CLOSED',
+        query: `DO $$ BEGIN PERFORM '${ADDRESS}' END $$`,
+        parameters: [4711],
+        args: [4711],
+      },
+    ],
     ['from nested values', { message: `no ${ADDRESS} 4711`, bindings: [[{ to: [ADDRESS] }], 4711] }],
     ['from the lines below', { message: `Failed:\nparams: ${ADDRESS},4711` }],
     [
