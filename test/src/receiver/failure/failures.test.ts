@@ -607,6 +607,13 @@ describe('a replay', () => {
     expect(await failing().receiver.replay('nothing')).toBeUndefined()
   })
 
+  test('a store function that fails where a failure is kept is reported, and the failure is kept', async () => {
+    const { failures, send, reports } = failing({ store: throws(new Error('no binding')) as never })
+    expect(await send('{')).toMatchObject({ outcome: 'unprocessable' })
+    expect(await failures.count()).toBe(1)
+    expect(reports.map(({ error }) => error.code)).toEqual(['store_unavailable', 'not_json'])
+  })
+
   test('a draining receiver replays nothing', async () => {
     const { receiver, send, handler } = failing()
     await send(ORDER)
