@@ -15,7 +15,7 @@ import { isPlainObject } from './option-names.js'
  * handler failed or has not run
  */
 export function settled(returned: unknown, kind: string): MaybePromise<void> {
-  return settledOnce(returned, kind, new Set())
+  return returned === undefined ? undefined : settledOnce(returned, kind, new Set())
 }
 
 /** @param seen the lists that were looked at: one may contain itself */
