@@ -37,7 +37,7 @@ export interface RunFailures {
 }
 
 /** Runs a handler in a transaction. It resolves to `parked` only with failures. */
-export type Run<Tx> = (
+type Run<Tx> = (
   request: OnceRequest | JoinedRequest,
   work: (tx: Tx) => Promise<void>,
 ) => Promise<OnceResult | { readonly status: 'parked' }>
