@@ -58,15 +58,6 @@ export function purgeStatement({ name, key }: Pick<TableDdl, 'name' | 'key'>, by
   return `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} WHERE ${by} <= @now ORDER BY ${by} LIMIT @limit)`
 }
 
-/** Writes no row, but fails as the statements of a delivery would: if the table or a column is missing, or the database is read-only. */
-export function checkStatement(
-  { name, key }: Pick<TableDdl, 'name' | 'key'>,
-  columns: readonly string[],
-): string {
-  const list = columns.join(', ')
-  return `INSERT INTO ${name} (${list}) SELECT ${list} FROM ${name} WHERE 0 ON CONFLICT (${key}) DO NOTHING`
-}
-
 /** The columns of a table, as `pragma_table_info` lists them. */
 export interface FoundColumn {
   readonly name: string

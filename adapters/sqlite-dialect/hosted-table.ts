@@ -1,5 +1,5 @@
 import type { ClaimResult } from '../../src/index.js'
-import { checkStatement, purgeStatement, type TableDdl, tableDdl } from './ddl.js'
+import { purgeStatement, type TableDdl, tableDdl } from './ddl.js'
 import { STORE_COLUMNS, type StoreStatement, statementsFor } from './statements.js'
 
 /**
@@ -21,13 +21,13 @@ const PARAMETERS = {
 export interface HostedTable extends TableDdl {
   readonly columns: readonly string[]
   /** Statements with numbered parameters, because some clients have no named ones. A statement that changes records returns one row for each. */
-  readonly sql: Readonly<Record<StoreStatement | 'purge' | 'check', string>>
+  readonly sql: Readonly<Record<StoreStatement | 'purge' | 'forget', string>>
 }
 
 /** @throws TypeError when the name is invalid */
 export function hostedTable(table: string): HostedTable {
   const created = tableDdl(table, STORE_COLUMNS)
-  const { name } = created
+  const { name, key } = created
   const columns = Object.keys(STORE_COLUMNS)
   const { claim, find, renew, complete, release } = statementsFor(name)
   const changing = (statement: keyof typeof PARAMETERS, sql: string): string =>
@@ -42,7 +42,7 @@ export function hostedTable(table: string): HostedTable {
       complete: changing('complete', complete),
       release: changing('release', release),
       purge: changing('purge', purgeStatement(created)),
-      check: checkStatement(created, columns),
+      forget: `DELETE FROM ${name} WHERE ${key} = ?1`,
     },
   }
 }

@@ -27,9 +27,21 @@ function adviceFor(text: string, { name, migrate }: TableNames): string {
   if (/readonly|read-only/.test(text)) {
     return 'This SQLite database is read-only: open it for writing, in a folder that the process may write to.'
   }
+  if (/unable to open/.test(text)) {
+    return 'SQLite could not open the file, or its -wal and -shm beside it: is the folder there, and may the process write to it?'
+  }
+  if (/is full/.test(text)) {
+    return 'The disk of this SQLite database is full, or the database has max_page_count pages. Nothing is lost: the sender retries.'
+  }
   if (CLOSED.test(text)) return 'The database is closed: drain the receiver before you close it.'
   if (/connection is busy/.test(text)) {
     return 'Other code is going through the rows of a query on this connection: give tix-webhooks a connection of its own, or read all rows at once.'
+  }
+  if (/(within|inside) a transaction/.test(text)) {
+    return 'This connection is in a transaction that other code began: give tix-webhooks a connection of its own, or keep transactions synchronous.'
+  }
+  if (/table is locked/.test(text)) {
+    return 'This connection, or one with the same shared cache, is in a transaction that other code began: give tix-webhooks a connection of its own, without cache=shared.'
   }
   if (/locked|busy/i.test(text)) {
     return 'Another process held the database for longer than busy_timeout: is one of them in a long transaction?'
@@ -39,9 +51,6 @@ function adviceFor(text: string, { name, migrate }: TableNames): string {
   }
   if (/FOREIGN KEY constraint failed/.test(text)) {
     return 'SQLite rolled back all that the effects had written: a deferred foreign key failed at COMMIT. Write the row that it refers to in the same effects.'
-  }
-  if (/(within|inside) a transaction/.test(text)) {
-    return 'This connection is in a transaction that other code began: give tix-webhooks a connection of its own, or keep transactions synchronous.'
   }
   return 'SQLite could not run the statement: is the disk full, or the file damaged?'
 }

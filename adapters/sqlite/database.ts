@@ -1,5 +1,5 @@
 import { StoreError } from '../../src/index.js'
-import { BUSY_TIMEOUT_MS } from '../../src/internal.js'
+import { BUSY_TIMEOUT_MS, messageOf, monotonicMs } from '../../src/internal.js'
 
 /** The part of a database of better-sqlite3, libsql or `node:sqlite` that is used. */
 export interface SqliteDatabase {
@@ -20,8 +20,7 @@ const configured = new WeakMap<SqliteDatabase, { readonly isOnFile: boolean }>()
  */
 export function configureOnce(db: SqliteDatabase): void {
   if (configured.has(db)) return
-  const { timeout } = firstRow<{ timeout?: number }>(db, 'PRAGMA busy_timeout')
-  if (!timeout) db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  if (!busyTimeoutOf(db)) db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   const { file } = firstRow<{ file?: string }>(
     db,
     "SELECT file FROM pragma_database_list WHERE name = 'main'",
@@ -31,8 +30,44 @@ export function configureOnce(db: SqliteDatabase): void {
   // Also if it is FULL already: better-sqlite3 changes it to NORMAL when the file is next read in WAL mode.
   syncCommits(db, EXTRA)
   // On macOS, where an ordinary fsync ends before the disk has written; elsewhere it does nothing.
-  if (isOnFile) db.exec('PRAGMA fullfsync = ON')
+  if (isOnFile) {
+    db.exec('PRAGMA fullfsync = ON')
+    syncFound(db)
+  }
   configured.set(db, { isOnFile })
+}
+
+/**
+ * Makes what is in the file durable before an answer rests on it: of a process that died between the write of its last commit and the sync,
+ * the next one reads a record that a power cut would take back. Once is enough: as long as a connection is open, SQLite shows it a commit of
+ * another one only after the sync.
+ */
+function syncFound(db: SqliteDatabase): void {
+  untilFree(() => {
+    try {
+      // It syncs the log before it copies it into the database.
+      const { busy } = firstRow<{ busy?: number | bigint }>(db, 'PRAGMA wal_checkpoint(PASSIVE)')
+      if (Number(busy) !== 0) throw new Error('database is locked')
+    } catch (error) {
+      if (!isOfCopy(error)) throw error
+    }
+  })
+}
+
+/** Results of SQLite that a checkpoint can have only after the sync: the database is read-only, or its disk full. */
+const OF_COPY = { SQLITE_READONLY: 8, SQLITE_FULL: 13, SQLITE_IOERR_WRITE: 778 }
+
+function isOfCopy(error: unknown): boolean {
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown }
+  return Object.entries(OF_COPY).some(([name, number]) => code === name || errcode === number)
+}
+
+/**
+ * To be called before a read that decides: with a cache that it shares with another thread, a connection can be set to read what is not
+ * committed, and an event whose handler is still to fail would count as handled.
+ */
+export function readCommitted(db: SqliteDatabase): void {
+  db.exec('PRAGMA read_uncommitted = OFF')
 }
 
 /**
@@ -70,32 +105,47 @@ function syncCommits(db: SqliteDatabase, leastLevel: number): void {
   if (Number(synchronous) < leastLevel) db.exec('PRAGMA synchronous = FULL')
 }
 
-/** SQLite does not wait for a lock here, and several processes that start at once all switch. */
+/** Several processes that start at once all switch. */
 function switchToWal(db: SqliteDatabase): void {
-  const giveUpAtMs = performance.now() + BUSY_TIMEOUT_MS
+  untilFree(() => void db.exec('PRAGMA journal_mode = WAL'))
+}
+
+/** Tries for as long as a usual busy_timeout, where SQLite does not wait for a lock by itself. */
+function untilFree(attempt: () => void): void {
+  const giveUpAtMs = monotonicMs() + BUSY_TIMEOUT_MS
   for (;;) {
     try {
-      db.exec('PRAGMA journal_mode = WAL')
+      attempt()
       return
     } catch (error) {
-      if (!isBusy(error) || performance.now() > giveUpAtMs) throw error
+      if (!isBusy(error) || monotonicMs() > giveUpAtMs) throw error
     }
   }
 }
 
-/** Whether another process was writing. */
+/** Whether another process was writing; not whether this connection itself is in the way. */
 export function isBusy(error: unknown): boolean {
-  return /locked|busy/i.test(String(error))
+  return /database is locked/.test(messageOf(error))
+}
+
+/** Changes with each commit of another connection. */
+export function versionOf(db: SqliteDatabase): unknown {
+  return firstRow<{ data_version?: unknown }>(db, 'PRAGMA data_version').data_version
+}
+
+/** In milliseconds; 0 if it does not wait. */
+export function busyTimeoutOf(db: SqliteDatabase): number {
+  return Number(firstRow<{ timeout?: number | bigint }>(db, 'PRAGMA busy_timeout').timeout)
 }
 
 /** Calls `work` with a connection that does not wait while another process writes. */
 export function withoutWaiting<T>(db: SqliteDatabase, work: () => T): T {
-  const { timeout } = firstRow<{ timeout?: number }>(db, 'PRAGMA busy_timeout')
+  const timeout = busyTimeoutOf(db)
   db.exec('PRAGMA busy_timeout = 0')
   try {
     return work()
   } finally {
-    db.exec(`PRAGMA busy_timeout = ${Number(timeout)}`)
+    db.exec(`PRAGMA busy_timeout = ${timeout}`)
   }
 }
 

@@ -70,17 +70,23 @@ export class DeliveryTransaction<Db extends object> {
 
   private isRecordedNow(): boolean {
     const { key, retainMs, now } = this.record
-    if (key === null) return true
-    const { name } = this.table
-    const time = now()
-    const recorded = this.table.run(
-      `INSERT INTO ${name} AS stored (key, handled_at, expires_at) VALUES (@key, @now, @expiresAt)
-       ON CONFLICT (key) DO UPDATE SET handled_at = excluded.handled_at, expires_at = excluded.expires_at
-       WHERE stored.expires_at <= @now`,
-      { key, now: time, expiresAt: Math.ceil(time + retainMs) },
-    )
-    return recorded === 1
+    return key === null || recordHandled(this.table, { key, retainMs, now })
   }
+}
+
+/** Records that an event was handled. @returns false if that is recorded already */
+export function recordHandled(
+  table: SqliteTable,
+  { key, retainMs, now }: Pick<DeliveryRecord, 'retainMs' | 'now'> & { readonly key: string },
+): boolean {
+  const time = now()
+  const recorded = table.run(
+    `INSERT INTO ${table.name} AS stored (key, handled_at, expires_at) VALUES (@key, @now, @expiresAt)
+     ON CONFLICT (key) DO UPDATE SET handled_at = excluded.handled_at, expires_at = excluded.expires_at
+     WHERE stored.expires_at <= @now`,
+    { key, now: time, expiresAt: Math.ceil(time + retainMs) },
+  )
+  return recorded === 1
 }
 
 /** The databases whose effects are running: an app may make two inboxes of one. */

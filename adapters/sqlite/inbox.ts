@@ -19,7 +19,7 @@ import {
   DEFAULT_RETENTION_SECONDS,
 } from '../../src/internal.js'
 import type { SqliteDatabase } from './database.js'
-import { DeliveryTransaction, isCommitting } from './delivery-transaction.js'
+import { DeliveryTransaction, isCommitting, recordHandled } from './delivery-transaction.js'
 import { sqliteFailuresInside } from './failures.js'
 import { newestTable } from './newest.js'
 import { sqliteTable } from './table.js'
@@ -228,7 +228,8 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
       checkKey(key)
       return isRecorded(key)
     },
-    check: async () => table.check(),
+    check: async () =>
+      table.check((key) => isRecorded(key) || recordHandled(table, { key, retainMs: 0, now })),
     isNewest: isNewest as SqliteInbox<Db>['isNewest'],
     purge,
     async migrate() {

@@ -1,4 +1,4 @@
-import type { Purgeable, RemoteStore } from '../../src/index.js'
+import type { ClaimRequest, Purgeable, RemoteStore } from '../../src/index.js'
 import { checkedClock, checkedFor, checkedStore, checkOptionNames, createPurger } from '../../src/internal.js'
 import { STORE_COLUMNS, statementsFor } from '../sqlite-dialect/statements.js'
 import type { SqliteDatabase } from './database.js'
@@ -59,17 +59,18 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
     return (await inTransaction(() => table.run(statement, parameters))) === 1
   }
 
+  function take({ key, token, leaseMs, retainMs }: ClaimRequest, time: number) {
+    const leaseUntil = Math.ceil(time + leaseMs)
+    const expiresAt = Math.ceil(time + retainMs)
+    const taken = table.get(sql.claim, { key, token, now: time, leaseUntil, expiresAt })
+    return { taken, found: taken ?? table.get(sql.find, { key, now: time }) }
+  }
+
   return checkedStore<SqliteStore>({
     async claim(request) {
       start()
-      const { key, token } = request
       const time = now()
-      const leaseUntil = Math.ceil(time + request.leaseMs)
-      const expiresAt = Math.ceil(time + request.retainMs)
-      const { taken, found } = await inTransaction(() => {
-        const taken = table.get(sql.claim, { key, token, now: time, leaseUntil, expiresAt })
-        return { taken, found: taken ?? table.get(sql.find, { key, now: time }) }
-      })
+      const { taken, found } = await inTransaction(() => take(request, time))
       if (taken !== undefined) return { status: 'claimed', attempt: Number(taken.attempt) }
       if (found?.state === 'completed') return { status: 'completed' }
       const leftMs = found?.state === 'running' ? Number(found.lease_until) - time : 1
@@ -91,7 +92,7 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
     },
 
     isHandled: async (key) => table.get(sql.find, { key, now: now() })?.state === 'completed',
-    check: async () => table.check(),
+    check: async () => table.check((key) => take({ key, token: '', leaseMs: 0, retainMs: 0 }, now())),
     purge,
     migrate: async () => table.migrate(),
     ddl: table.ddl,

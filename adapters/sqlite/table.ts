@@ -1,7 +1,6 @@
 import { isWebhookError } from '../../src/index.js'
-import { describeType } from '../../src/internal.js'
+import { describeType, monotonicMs } from '../../src/internal.js'
 import {
-  checkStatement,
   type FoundColumn,
   missingFrom,
   ofAnotherVersion,
@@ -11,12 +10,15 @@ import {
 } from '../sqlite-dialect/ddl.js'
 import { unavailable } from './advice.js'
 import {
+  busyTimeoutOf,
   configureOnce,
   isBusy,
   isClosed,
   keepDurable,
+  readCommitted,
   type SqliteDatabase,
   type SqliteStatement,
+  versionOf,
   withoutWaiting,
 } from './database.js'
 
@@ -38,8 +40,11 @@ export interface SqliteTable {
   /** Calls `work` in a transaction, which is rolled back if it throws. Its error is thrown as it is. */
   transaction<T>(work: () => T): T
   migrate(): void
-  /** Throws the error that a delivery would meet, but does not wait for another process that writes: waiting blocks the event loop. */
-  check(): void
+  /**
+   * Throws the error that a delivery would meet: it calls `write` with a key that no event has, and commits without that record, because
+   * nothing less finds a full disk. It does not wait for another process that writes, which would block the event loop.
+   */
+  check(write: (key: string) => unknown): void
   exists(): boolean
   purge(parameters: { now: number; limit: number }): number
 }
@@ -98,23 +103,44 @@ export function sqliteTable(
     }
   }
 
+  /** What a check met another process at, since the last commit of ours. */
+  let busy: { readonly sinceMs: number; readonly version: unknown } | undefined
+
+  /** Whether that process has kept everybody from a commit for so long that a delivery would have failed meanwhile. */
+  function isHeldUp(): boolean {
+    const version = versionOf(db)
+    if (busy === undefined || busy.version !== version) busy = { sinceMs: monotonicMs(), version }
+    return monotonicMs() - busy.sinceMs > busyTimeoutOf(db)
+  }
+
+  let isInTransaction = false
+
   const self: SqliteTable = {
     name,
     ddl,
     exec,
     get: (sql, parameters) => self.all(sql, parameters)[0],
-    all: (sql, parameters) => withAdvice(() => statement(sql).all(parameters as never)) as Row[],
+    all: (sql, parameters) =>
+      withAdvice(() => {
+        // In a transaction of ours nobody else is writing.
+        if (!isInTransaction) readCommitted(db)
+        return statement(sql).all(parameters as never)
+      }) as Row[],
     run: (sql, parameters) => withAdvice(() => Number(statement(sql).run(parameters as never).changes)),
     transaction(work) {
       withAdvice(() => keepDurable(db))
       exec('BEGIN IMMEDIATE')
+      isInTransaction = true
       try {
         const result = work()
         exec('COMMIT')
+        busy = undefined
         return result
       } catch (error) {
         rollBack()
         throw error
+      } finally {
+        isInTransaction = false
       }
     },
     migrate() {
@@ -126,19 +152,18 @@ export function sqliteTable(
       if (missing.length > 0) throw ofAnotherVersion(name, missing)
       exec(createIndex)
     },
-    check() {
-      const sql = checkStatement(created, Object.keys(columns))
+    check(write) {
       try {
         withAdvice(() =>
-          withoutWaiting(db, () => {
-            // A statement that was prepared before knows the table of that time.
-            db.prepare(sql)
-            self.transaction(() => void self.run(sql, {}))
-          }),
+          withoutWaiting(db, () =>
+            self.transaction(() => {
+              write('')
+              self.run(`DELETE FROM ${name} WHERE ${key} = @key`, { key: '' })
+            }),
+          ),
         )
       } catch (error) {
-        // Another process is writing, as it may.
-        if (!isBusy(error)) throw error
+        if (!isBusy((error as Error).cause) || isHeldUp()) throw error
       }
     },
     exists: () =>

@@ -1,6 +1,7 @@
 // A child process on a database file: `sqlite-children.ts` compiles and starts it.
 import { once } from 'node:events'
-import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import { failedDelivery } from './failed-delivery.js'
 import type { ChildReply, ChildTask, KillPoint } from './sqlite-children.js'
 import { inboxOn, insert } from './sqlite-inbox.js'
 import { openDatabase, type TestDatabase } from './sqlite-open.js'
@@ -53,6 +54,31 @@ async function hold(by: 'writing' | 'reading'): Promise<ChildReply> {
   return {}
 }
 
+/** Delivers until its disk takes nothing more. */
+async function fill(): Promise<ChildReply> {
+  const [store, inbox, failures] = [sqliteStore(db), sqliteInbox(db), sqliteFailures(db)]
+  for (const part of [store, inbox, failures]) await part.migrate()
+  const ms = { leaseMs: MINUTE, retainMs: MINUTE }
+  const say = (calls: readonly Promise<unknown>[]): Promise<string[]> =>
+    Promise.all(
+      calls.map((call) =>
+        call.then(
+          () => 'ok',
+          (error: Error) => error.message,
+        ),
+      ),
+    )
+  const ask = async (key: string): Promise<string[]> => [
+    ...(await say([store.claim({ key, token: 't', ...ms })])),
+    ...(await say([inbox.once({ key, ...ms }, async () => {})])),
+    ...(await say([failures.keep(failedDelivery({ key }))])),
+    ...(await say([store.check(), inbox.check(), failures.check()])),
+  ]
+  const before = await ask('first')
+  for (let i = 0; (await say([inbox.once({ key: `k${i}`, ...ms }, async () => {})]))[0] === 'ok'; i++);
+  return { said: { before, after: await ask('last') } }
+}
+
 type DeliverTask = Extract<ChildTask, { task: 'deliver' }>
 
 /** Handles an event, and is killed during it. */
@@ -98,6 +124,8 @@ async function work(): Promise<ChildReply> {
       return migrate()
     case 'hold':
       return hold(task.by)
+    case 'fill':
+      return fill()
     case 'deliver':
       return deliver(task)
   }

@@ -20,6 +20,8 @@ export type ChildTask = { readonly driver: string; readonly file: string } & (
   | { readonly task: 'claim'; readonly token: string; readonly keys: readonly string[] }
   | { readonly task: 'migrate' }
   | { readonly task: 'hold'; readonly by: 'writing' | 'reading' }
+  /** Its files may have no more than this. */
+  | { readonly task: 'fill'; readonly kilobytes: number }
   | {
       readonly task: 'deliver'
       readonly payload: object
@@ -35,6 +37,8 @@ export type ChildTask = { readonly driver: string; readonly file: string } & (
 
 export interface ChildReply {
   readonly claimed?: readonly string[]
+  /** What the store, the inbox and the failures said before and after a delivery failed: of a delivery, and of a check. */
+  readonly said?: Readonly<Record<'before' | 'after', readonly string[]>>
   readonly error?: string
 }
 
@@ -58,7 +62,14 @@ export function useChildren(): { start(task: ChildTask): Child } {
 
   return {
     start(task) {
-      const child = fork(bundled(), [JSON.stringify(task)], { cwd: ROOT, execArgv: [] })
+      const limited =
+        task.task === 'fill'
+          ? {
+              execPath: 'sh',
+              execArgv: ['-c', `ulimit -f ${2 * task.kilobytes}; exec "$0" "$@"`, process.execPath],
+            }
+          : { execArgv: [] }
+      const child = fork(bundled(), [JSON.stringify(task)], { cwd: ROOT, ...limited })
       running.add(child)
       // The channel is closed when all its messages have been read.
       const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(([[code, signal]]) => {

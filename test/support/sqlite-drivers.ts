@@ -20,7 +20,7 @@ export const DRIVERS: readonly SqliteDriver[] = [
 /** The databases of one test, in a folder that is removed with them. */
 export interface Databases {
   readonly driver: string
-  /** Opens a file in the folder, or `:memory:`. */
+  /** Opens a file in the folder, or `:memory:`, or a `file:` URL. */
   open(file?: string, options?: object): TestDatabase
   path(file?: string): string
 }
@@ -44,7 +44,7 @@ export function useDatabases(driver: string): Databases {
     opened = []
     await removeFolder(folder)
   })
-  const path = (file = 'app.db'): string => (file === ':memory:' ? file : join(folder, file))
+  const path = (file = 'app.db'): string => (file.includes(':') ? file : join(folder, file))
   return {
     driver,
     path,

@@ -1,5 +1,7 @@
+import { copyFileSync } from 'node:fs'
 import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { expect, test, vi } from 'vitest'
+import { failedDelivery } from '../../support/failed-delivery.js'
 import { expectUnavailable } from '../../support/rejections.js'
 import { claim, handle } from '../../support/sqlite-claims.js'
 import { listening, onEachDriver } from '../../support/sqlite-drivers.js'
@@ -131,13 +133,13 @@ onEachDriver('the connection', ({ open, path, driver }) => {
       statements.length = 0
       await call()
       // Nobody sees a transaction half done, and its settings are read before.
-      const within = statements.filter((sql) => !/^(PRAGMA \w+|BEGIN IMMEDIATE|COMMIT)$/.test(sql))
+      const within = statements.filter((sql) => !/^(PRAGMA \w+( = OFF)?|BEGIN IMMEDIATE|COMMIT)$/.test(sql))
       expect(
         within.map((sql) => sql.split(/\s/)[0]),
         name,
       ).toEqual(expected)
-      const settingsRead = statements.filter((sql) => sql.startsWith('PRAGMA')).length
-      expect(settingsRead, name).toBe(name === 'a duplicate' ? 0 : 2)
+      const settings = { 'a delivery': 3, 'a duplicate': 1 }[name] ?? 2
+      expect(statements.filter((sql) => sql.startsWith('PRAGMA')).length, name).toBe(settings)
     }
   })
 
@@ -159,6 +161,89 @@ onEachDriver('the connection', ({ open, path, driver }) => {
       await expectUnavailable(part.check(), /^This SQLite database is read-only/)
       expect(await part.isHandled('k')).toBe(false)
     }
+  })
+
+  // The other processes are gone that wrote what is in its log: they may have died before they synced it.
+  test.each<[string, (db: TestDatabase) => Promise<unknown>, unknown]>([
+    ['a claim', (db) => claim(sqliteStore(db), 'k', 'b'), { status: 'completed' }],
+    ['store.isHandled', (db) => sqliteStore(db).isHandled('k'), true],
+    ['a delivery to the inbox', (db) => once(db, 'k'), { status: 'duplicate' }],
+    ['failures.keep', (db) => sqliteFailures(db).keep(failedDelivery()), 'parked'],
+  ])('syncs what it finds at the start before an answer rests on it: %s', async (_, call, answer) => {
+    const { db, store, inbox } = await migrated()
+    const failures = sqliteFailures(db)
+    await failures.migrate()
+    await handle(store, 'k')
+    await inbox.once({ key: 'k', retainMs: 60_000 }, async () => {})
+    await failures.keep(failedDelivery({ parkAfter: { attempts: 1 } }))
+    const { db: second, statements } = listening(open())
+    second.exec('PRAGMA synchronous = OFF')
+    expect(await call(second)).toEqual(answer)
+    const levels = statements.filter((sql) => /wal_checkpoint|synchronous/.test(sql))
+    expect(levels.slice(2, 4)).toEqual(['PRAGMA synchronous = FULL', 'PRAGMA wal_checkpoint(PASSIVE)'])
+    // The checkpoint has copied the synced log into the file.
+    copyFileSync(path(), path('copy.db'))
+    const copy = open('copy.db')
+    expect(valuesOf(copy, 'SELECT state FROM tix_webhooks')).toEqual(['completed'])
+    expect(valuesOf(copy, 'SELECT key FROM tix_webhooks_inbox')).toEqual(['k'])
+    expect(valuesOf(copy, 'SELECT state FROM tix_webhooks_failures')).toEqual(['parked'])
+    // Nothing to sync twice.
+    statements.length = 0
+    expect(await call(second)).toEqual(answer)
+    expect(statements).not.toContainEqual(expect.stringMatching('checkpoint'))
+  })
+
+  // The build of better-sqlite3 has no shared cache.
+  test.skipIf(driver === 'better-sqlite3')(
+    'that shares a cache takes nothing uncommitted for handled',
+    async () => {
+      const shared = () => open(`file:${path()}?cache=shared`)
+      const { db } = await migrated(shared())
+      const failures = sqliteFailures(db)
+      await failures.migrate()
+      const other = shared()
+      const expires = Date.now() + 60_000
+      other.exec(`BEGIN IMMEDIATE;
+      INSERT INTO tix_webhooks VALUES ('k', 'completed', 1, 't', 0, ${expires});
+      INSERT INTO tix_webhooks_inbox VALUES ('k', 0, ${expires})`)
+      for (const read of [
+        () => once(db, 'k'),
+        () => sqliteInbox(db).isHandled('k'),
+        () => sqliteStore(db).isHandled('k'),
+        () => claim(sqliteStore(db), 'k', 'b'),
+      ]) {
+        db.exec('PRAGMA read_uncommitted = ON')
+        await expectUnavailable(read(), /one with the same shared cache, is in .*without cache=shared/)
+      }
+      other.exec('ROLLBACK')
+      expect(await once(db, 'k')).toEqual({ status: 'handled' })
+      expect(await sqliteStore(db).isHandled('k')).toBe(false)
+    },
+  )
+
+  test('is refused by the check once another process holds it for longer than busy_timeout', async () => {
+    const { db, store, inbox } = await migrated()
+    db.exec('PRAGMA busy_timeout = 1000')
+    const other = open()
+    let ms = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => ms)
+    const check = async (afterMs: number) => {
+      ms += afterMs
+      await inbox.check()
+      await store.check()
+    }
+    other.exec('BEGIN IMMEDIATE')
+    await check(0)
+    await check(1_000)
+    // Another transaction than before: it was free in between.
+    other.exec('CREATE TABLE orders (id TEXT); COMMIT; BEGIN IMMEDIATE')
+    await check(1_000)
+    await expectUnavailable(check(1_001), /Another process held the database for longer than busy_timeout/)
+    other.exec('ROLLBACK')
+    await check(0)
+    other.exec('BEGIN IMMEDIATE')
+    await check(2_000)
+    clock.mockRestore()
   })
 
   test('that waits for a switch to WAL in vain writes nothing in the mode that it is in', async () => {

@@ -89,7 +89,9 @@ onEachDriver('failures in SQLite', ({ open }) => {
       failures.keep(large),
     ])
     expect(small).toEqual({ status: 'fulfilled', value: 'failing' })
-    expect(String((refused as PromiseRejectedResult).reason)).toMatch(/is the disk full/)
+    expect(String((refused as PromiseRejectedResult).reason)).toMatch(
+      /The disk of this SQLite database is full/,
+    )
     expect(await failures.count()).toBe(2)
   })
 })

@@ -85,6 +85,16 @@ onEachDriver('several processes with a file', ({ open, path, driver }) => {
   })
 })
 
+onEachDriver('a disk that takes nothing more', ({ path, driver }) => {
+  test('fails each delivery, and each check', async () => {
+    const { said } = await start({ task: 'fill', driver, file: path(), kilobytes: 200 }).reply()
+    expect(said).toEqual({
+      before: Array(6).fill('ok'),
+      after: Array(6).fill(expect.stringMatching(/^SQLite could not run the statement/)),
+    })
+  })
+})
+
 /** The points of a delivery, with whether a kill there comes too late to undo its commit. */
 const POINTS: [end: 'succeeds' | 'fails', killAt: KillPoint, isCommitted: boolean][] = [
   ...KILL_POINTS.map((point): (typeof POINTS)[number] => [

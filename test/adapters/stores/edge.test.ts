@@ -131,6 +131,8 @@ describe('inside workerd', () => {
     ],
     ['no primary key', COLUMNS, OTHER, 'without PRIMARY KEY (key),'],
     ['a key of two columns', `${COLUMNS}, PRIMARY KEY (key, token)`, OTHER, 'without PRIMARY KEY (key),'],
+    // As that of a full database.
+    ['no place for a row', `${COLUMNS}, PRIMARY KEY (key), CHECK (attempt > 9)`, OTHER, ''],
     ['all of ours', `${COLUMNS}, PRIMARY KEY (key)`, '', ''],
   ])('D1 checks its table, and its migration names what that lacks: %s', async (_, columns, found, lacks) => {
     await batch(
@@ -169,7 +171,8 @@ describe('inside workerd', () => {
     await objects('/ring')
     const empty = { count: 0, alarm: null }
     await expect.poll(() => objects('/count')).toEqual([empty, empty])
-    // The next claim sets one again.
+    // A check leaves no record, and the next claim sets an alarm again.
+    expect(await ask('/call?store=durable-object&method=check')).toBe('')
     await ask('/claims?store=durable-object&key=after-the-purge')
     const states = await objects('/count')
     expect(states.map(({ count, alarm }) => [count, alarm !== null]).sort()).toEqual([

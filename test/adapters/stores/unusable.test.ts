@@ -70,7 +70,7 @@ for (const { name, server, describe, prepare } of BACKENDS) {
       for (const part of [store, inbox, failures]) await part.migrate()
     })
 
-    test('passes the check if it can, which writes nothing', async () => {
+    test('passes the check if it can, which keeps nothing', async () => {
       const { store, failures } = database.open()
       await store.claim(claimOf('k'))
       await failures.keep(failedDelivery())
