@@ -39,7 +39,8 @@ const STARTING = 'The server is shutting down, or this connection was killed: th
 const FULL = `A disk or a table of the server is full: make room. ${NOTHING_WRITTEN}`
 const TOO_MANY =
   'The server has no connection left for this user or at all: make the pools of all processes together smaller than the limit (max_connections, MAX_USER_CONNECTIONS).'
-const READ_ONLY = 'This server is read-only, such as a replica: connect the pool to the primary.'
+const READ_ONLY =
+  'This server is read-only, such as a replica, or the session is, by transaction_read_only: connect the pool to the primary.'
 const TOO_SLOW = `The server canceled the statement: it took longer than max_execution_time or max_statement_time, or was killed by hand. ${NOTHING_WRITTEN}`
 const SLOW_CONNECTION =
   'No connection was free within the time-out: is the server reachable, and the pool large enough for concurrent deliveries?'

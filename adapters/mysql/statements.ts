@@ -146,11 +146,14 @@ export function statementsFor(table: string, touches: boolean): StoreStatements 
 const WAITED = 'TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))'
 const MS_LEFT_SQL = `GREATEST(1, CEIL((TIMESTAMPDIFF(MICROSECOND, ${NOW}, lease_until) - ${WAITED}) / 1000))`
 
+/** Of a small table the server would read, and so lock, all records. */
+const BY_KEY = 'FORCE INDEX (PRIMARY)'
+
 /** The records of some keys: the key, the token and the rest of each. Locked, so that they are what is committed, at any level. */
 export function reading(table: string, keys: readonly string[]): string {
   return `
       SELECT CONCAT('x', HEX(\`key\`)), CONCAT('x', HEX(token)), state + 0, attempt, ${MS_LEFT_SQL}
-      FROM ${table} WHERE \`key\` IN (${keys.map(bytes).join(', ')}) AND expires_at > ${NOW} FOR UPDATE`
+      FROM ${table} ${BY_KEY} WHERE \`key\` IN (${keys.map(bytes).join(', ')}) AND expires_at > ${NOW} FOR UPDATE`
 }
 
 export function findingCompleted(table: string, keys: readonly string[]): string {
@@ -159,7 +162,7 @@ export function findingCompleted(table: string, keys: readonly string[]): string
 
 /** A write to completed records that were read: its commit is on disk only after theirs. */
 export function touchingCompleted(table: string, keys: readonly string[]): string {
-  return `UPDATE ${table} SET answer = ${TOUCHED} WHERE ${isCompleted(keys)}`
+  return `UPDATE ${table} ${BY_KEY} SET answer = ${TOUCHED} WHERE ${isCompleted(keys)}`
 }
 
 function isCompleted(keys: readonly string[]): string {
