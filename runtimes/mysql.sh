@@ -8,8 +8,9 @@ export MYSQL_ROOT=${MYSQL_ROOT:-/var/cache/tix-webhooks-mysql}
 install() {
   command -v debootstrap >/dev/null || { apt-get update -qq && apt-get install -qq -y debootstrap; } >/dev/null
   local mirror
+  # One of the two forms is missing.
   mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
-    awk '$1 == "URIs:" && $2 !~ /security/ { print $2; exit } $1 == "deb" && $2 !~ /security/ { print $(2 + ($2 ~ /^\[/)); exit }')
+    awk '/security/ { next } $1 == "URIs:" { print $2 } $1 == "deb" { print $(2 + ($2 ~ /^\[/)) }' | head -n 1 || true)
   mkdir -p "$MYSQL_ROOT"
   debootstrap --variant=minbase sid "$MYSQL_ROOT" "$mirror" >"$MYSQL_ROOT.log" 2>&1
   chroot "$MYSQL_ROOT" env DEBIAN_FRONTEND=noninteractive apt-get -o APT::Sandbox::User=root install -y --no-install-recommends \
