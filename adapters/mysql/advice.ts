@@ -21,8 +21,6 @@ const NO_SAVEPOINT = 1305
 const NO_CONNECTION = 45_028
 const FORBIDDEN: readonly number[] = [1044, 1142, 1143, 1227]
 
-const READING: readonly number[] = [1290, 1836, 1792]
-
 const NOTHING_WRITTEN = 'Nothing was written, and the next delivery tries again.'
 const UNREACHABLE =
   'The database could not be reached, or closed the connection: are it and the network up? A restart, a failover, KILL, or a handler that sends nothing for longer than idleTimeoutSeconds or wait_timeout look like this.'
@@ -40,11 +38,28 @@ const FULL = `A disk or a table of the server is full: make room. ${NOTHING_WRIT
 const TOO_MANY =
   'The server has no connection left for this user or at all: make the pools of all processes together smaller than the limit (max_connections, MAX_USER_CONNECTIONS).'
 const READ_ONLY =
-  'This server is read-only, such as a replica, or the session is, by transaction_read_only: connect the pool to the primary.'
+  'This server is read-only, such as a replica, or a primary after a failover, or the session is, by transaction_read_only: the connection is closed, and the next one must reach the primary.'
+const NOT_READY =
+  'This node of a cluster takes no writes, as while it joins or has lost the others: the connection is closed, and the next one must reach another node.'
 const TOO_SLOW = `The server canceled the statement: it took longer than max_execution_time or max_statement_time, or was killed by hand. ${NOTHING_WRITTEN}`
 const SLOW_CONNECTION =
   'No connection was free within the time-out: is the server reachable, and the pool large enough for concurrent deliveries?'
 const CLOSED = 'The pool is closed: drain the receiver before you end it.'
+
+/**
+ * What a server says if it is not, or no longer, the one to write to, on a connection that stays open. One that shuts down ends its
+ * connections itself.
+ */
+const WRONG_SERVER: Readonly<Record<number, string>> = {
+  // read_only and super_read_only, transaction_read_only, innodb_read_only.
+  1290: READ_ONLY,
+  1792: READ_ONLY,
+  1836: READ_ONLY,
+  1874: READ_ONLY,
+  // Galera, and Group Replication.
+  1047: NOT_READY,
+  3100: NOT_READY,
+}
 
 type Advice = string | ((names: TableNames) => string)
 
@@ -67,7 +82,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   1040: TOO_MANY,
   1203: TOO_MANY,
   1226: TOO_MANY,
-  ...Object.fromEntries(READING.map((number) => [number, READ_ONLY])),
+  ...WRONG_SERVER,
   1053: STARTING,
   1927: STARTING,
   1317: TOO_SLOW,
@@ -103,6 +118,16 @@ export function unavailable(error: unknown, names: TableNames): WebhookError {
   return new StoreError('store_unavailable', adviceFor(error, names), { cause: error })
 }
 
+/** Whether it came from a server that takes no writes, if need be by way of other errors: its connection must not be used again. */
+export function isWrongServer(error: unknown): boolean {
+  let found = error
+  for (let depth = 0; found instanceof Object && depth < MAX_DEPTH; depth++) {
+    if (Object.hasOwn(WRONG_SERVER, numberOf(found))) return true
+    found = (found as { cause?: unknown }).cause
+  }
+  return false
+}
+
 /** Whether the server has refused a conflict with another transaction: this one can be run again at once. */
 export function isConflict(error: unknown): boolean {
   return [DEADLOCK, CHANGED].includes(numberOf(error))
@@ -121,11 +146,6 @@ export function isMissing(error: unknown): boolean {
 /** Whether the user of the connection lacks the rights for a statement. */
 export function isForbidden(error: unknown): boolean {
   return FORBIDDEN.includes(numberOf(error))
-}
-
-/** Whether the server, or the session, is read-only. */
-export function isReadOnly(error: unknown): boolean {
-  return READING.includes(numberOf(error))
 }
 
 /** Whether the server names this table as the cause: that it is missing, or that the user has no right to it. */

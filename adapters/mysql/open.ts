@@ -1,6 +1,6 @@
 import type { JoinedRequest, OnceRequest } from '../../src/index.js'
 import { unexpectedRows } from '../../src/internal.js'
-import { isForbidden, isReadOnly } from './advice.js'
+import { isForbidden, isWrongServer } from './advice.js'
 import { retryConflicts } from './conflicts.js'
 import type { Answer, Ask, CheckedDriver } from './drivers/driver.js'
 import { MARK } from './drivers/driver.js'
@@ -105,7 +105,7 @@ export async function flushed(
     await retryConflicts(() => driver.transaction((tx) => driver.query(tx, touching(records, key))))
   } catch (error) {
     // One that may only read, such as in a move from another table, cannot wait for it.
-    if (!isForbidden(error) && !isReadOnly(error)) throw error
+    if (!isForbidden(error) && !isWrongServer(error)) throw error
   }
 }
 

@@ -9,7 +9,7 @@ import {
   createPurger,
   unexpectedRows,
 } from '../../src/internal.js'
-import { isForbidden, isOfOneRow, isReadOnly } from './advice.js'
+import { isForbidden, isOfOneRow, isWrongServer } from './advice.js'
 import { retryConflicts } from './conflicts.js'
 import { checkAutocommit, databaseOf } from './database.js'
 import { poolOf } from './drivers/choose.js'
@@ -168,7 +168,7 @@ function createStore(pool: MysqlPool, options: MysqlStoreOptions): MysqlStore {
     if (found.length > 0 && table.showsUnflushed) {
       await ask(touchingCompleted(table.name, found)).catch((error) => {
         // One that may only read, such as in a move from another store, cannot wait until they are on disk.
-        if (!isForbidden(error) && !isReadOnly(error)) throw error
+        if (!isForbidden(error) && !isWrongServer(error)) throw error
       })
     }
     return new Set(found)

@@ -34,6 +34,12 @@ const SLOW_CONNECTION =
 /** A code of the server, not of a connection that broke (class 08), of a socket, such as EPIPE, or of Prisma itself. */
 const SQLSTATE = /^(?!08|E|P1|P2028)[0-9A-Z]{5}$/
 
+/**
+ * What a server says if it is not, or no longer, the one to write to, on a connection that stays open. One that shuts down, or that crashed
+ * (57P01 to 57P03), ends its connections itself.
+ */
+const READ_ONLY = '25006'
+
 type Advice = string | ((names: TableNames) => string)
 
 /** Advice by SQLSTATE, by the code of a socket's error, or by that of a client. */
@@ -63,8 +69,8 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   '25P03':
     'The handler sent nothing to Postgres for longer than idleTimeoutSeconds, or than the server allows, so its transaction was ended: do what takes long before the first statement, or after the commit.',
   '25P04': `The transaction took longer than maxRunSeconds, or than transaction_timeout, and Postgres ended it. ${NOTHING_WRITTEN}`,
-  '25006':
-    'This database is read-only, such as a replica: connect the pool to the primary. If it is that, default_transaction_read_only is on.',
+  [READ_ONLY]:
+    'This database is read-only, such as a replica, or a primary after a failover: the connection is closed, and the next one must reach the primary. If it is that, default_transaction_read_only is on.',
   '26000':
     'A prepared statement was made on another connection, as behind PgBouncer in transaction mode: set prepare: false for postgres.js, or max_prepared_statements in PgBouncer 1.21 or newer.',
   '57P01': STARTING,
@@ -166,6 +172,16 @@ export function isAbout(
   return (
     new RegExp(`\\b${table}\\b`).test(message) || (schema !== table && message.includes(`schema ${schema}`))
   )
+}
+
+/** Whether it came from a server that takes no writes, if need be by way of other errors: its connection must not be used again. */
+export function isWrongServer(error: unknown): boolean {
+  let found = error
+  for (let depth = 0; found instanceof Object && depth < MAX_DEPTH; depth++) {
+    if (codeOf(found) === READ_ONLY) return true
+    found = (found as { cause?: unknown }).cause
+  }
+  return false
 }
 
 /** Whether the transaction was above READ COMMITTED, and another one changed rows that it has read. */

@@ -23,6 +23,10 @@ export interface TcpProxy {
   blackHole(): void
   /** Cuts all connections; new ones are possible. */
   cut(): void
+  /** New connections reach the server on that port; those that there are stay, as in a failover of a server that keeps them. */
+  moveTo(port: number): void
+  /** The connections that there are answer nothing from now on, and stay open; new ones pass. */
+  silence(): void
   /**
    * Loses one request: the first matching chunk of a client is not passed on, and its connection is cut.
    *
@@ -60,6 +64,7 @@ interface Link {
   readonly held: (() => void)[]
   lastSpeaker: 'client' | 'server'
   hasLostBytes: boolean
+  isSilent?: boolean
   /** If set, the server's next bytes are lost, and so is the link. */
   onReply?: () => void
   /** If set, transforms a chunk of the server. */
@@ -82,6 +87,7 @@ export async function startProxy({
   /** How much later the client gets what the server sends, in milliseconds: the time of a round trip. Default 0. */
   readonly delayMs?: number
 }): Promise<TcpProxy> {
+  let target = given
   let mode: 'pass' | 'hold' | 'black hole' = 'pass'
   let connections = 0
   let roundTrips = 0
@@ -90,7 +96,7 @@ export async function startProxy({
   const triggers = new Set<Trigger>()
 
   function relay(link: Link, action: () => void): void {
-    if (mode === 'pass') action()
+    if (mode === 'pass' && !link.isSilent) action()
     else if (mode === 'hold') link.held.push(action)
     else link.hasLostBytes = true
   }
@@ -144,7 +150,7 @@ export async function startProxy({
 
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     connections++
-    const server = connect({ host: '127.0.0.1', allowHalfOpen: true, noDelay: true, ...given })
+    const server = connect({ host: '127.0.0.1', allowHalfOpen: true, noDelay: true, ...target })
     const link: Link = { client, server, held: [], lastSpeaker: 'server', hasLostBytes: false }
     links.add(link)
     client.on('data', (chunk) => onClientChunk(link, chunk))
@@ -218,6 +224,12 @@ export async function startProxy({
       mode = 'black hole'
     },
     cut,
+    moveTo(port) {
+      target = { ...target, port }
+    },
+    silence() {
+      for (const link of links) link.isSilent = true
+    },
     cutBeforeRequest: (match) =>
       once(match, (link, resolve) => {
         destroy(link)

@@ -10,7 +10,7 @@ import {
   transactionScope,
   within,
 } from '../../../src/internal.js'
-import { hasEnded, NO_AUTOCOMMIT } from '../advice.js'
+import { hasEnded, isWrongServer, NO_AUTOCOMMIT } from '../advice.js'
 import { answerOf } from './answer.js'
 import type { MysqlConnection, MysqlPool } from './connection.js'
 import {
@@ -48,66 +48,63 @@ export function poolDriver<Handed>(
   }
 
   const driver: CheckedDriver<MysqlConnection, Handed> = {
-    async transaction(
+    transaction: (
       work,
       endingOf = alwaysCommits,
       { idleMs, isMarked = () => false, readsCommitted = false, onMarkLost } = {},
-    ) {
-      const taken = await take(pool)
-      const { connection } = taken
-      const [limit, restore] =
-        idleMs === undefined ? ['', ''] : [`, ${limitIdle(idleMs)}`, `, ${RESTORE_IDLE}`]
-      // Not START TRANSACTION: after a deadlock the server has rolled back, and would commit each further statement of a handler that
-      // caught the error by itself. Without autocommit, these are in a transaction too, which can be rolled back.
-      const begin = `SET autocommit = 0${limit}`
-      // It commits an open transaction.
-      const end = `SET autocommit = 1${restore}`
-      const scope = transactionScope({ watch: watchStream })
-      let isEnding = false
-      let isUsable = false
-      /** A statement that ended the transaction may have left more behind, such as locked tables. */
-      let isMarkLost = false
+    ) =>
+      onConnection(pool, async (taken) => {
+        const { connection } = taken
+        const [limit, restore] =
+          idleMs === undefined ? ['', ''] : [`, ${limitIdle(idleMs)}`, `, ${RESTORE_IDLE}`]
+        // Not START TRANSACTION: after a deadlock the server has rolled back, and would commit each further statement of a handler that
+        // caught the error by itself. Without autocommit, these are in a transaction too, which can be rolled back.
+        const begin = `SET autocommit = 0${limit}`
+        // It commits an open transaction.
+        const end = `SET autocommit = 1${restore}`
+        const scope = transactionScope({ watch: watchStream })
+        let isEnding = false
+        /** A statement that ended the transaction may have left more behind, such as locked tables. */
+        let isMarkLost = false
 
-      async function finish({ commits, isMarked: checks }: Ending): Promise<void> {
-        if (!commits) await send(connection, ROLLBACK, ROLLBACK_MS)
-        else if (checks) await checkMark(STATEMENT_MS)
-        await send(connection, end, COMMIT_MS)
-        isUsable = !isMarkLost
-      }
+        async function finish({ commits, isMarked: checks }: Ending): Promise<void> {
+          if (!commits) await send(connection, ROLLBACK, ROLLBACK_MS)
+          else if (checks) await checkMark(STATEMENT_MS)
+          await send(connection, end, COMMIT_MS)
+          taken.isUsable = !isMarkLost
+        }
 
-      async function checkMark(limitMs: number): Promise<void> {
+        async function checkMark(limitMs: number): Promise<void> {
+          try {
+            await send(connection, CHECK_MARK, limitMs)
+          } catch (error) {
+            isMarkLost = hasEnded(error)
+            throw error
+          }
+        }
+
         try {
-          await send(connection, CHECK_MARK, limitMs)
+          const { written } = await send(connection, begin, STATEMENT_MS)
+          // The app gave the connection back in a transaction of its own.
+          if (isInTransaction(written?.status)) await send(connection, ROLLBACK, ROLLBACK_MS)
+          if (readsCommitted) await send(connection, READ_COMMITTED, STATEMENT_MS)
+          const result = await scope.run(() =>
+            Promise.race([work(connection, handlerTransaction(connection, scope)), taken.lost]),
+          )
+          const ending = endingOf(result)
+          isEnding = true
+          await finish(ending)
+          return result
         } catch (error) {
-          isMarkLost = hasEnded(error)
+          // After a COMMIT that failed, perhaps when it was done, the mark is gone in any case.
+          if (!isEnding && isMarked()) {
+            const checked = taken.isLost() ? Promise.reject(error) : checkMark(ROLLBACK_MS)
+            await checked.catch(() => onMarkLost?.(isMarkLost))
+          }
+          if (!taken.isLost()) await finish({ commits: false }).catch(() => {})
           throw error
         }
-      }
-
-      try {
-        const { written } = await send(connection, begin, STATEMENT_MS)
-        // The app gave the connection back in a transaction of its own.
-        if (isInTransaction(written?.status)) await send(connection, ROLLBACK, ROLLBACK_MS)
-        if (readsCommitted) await send(connection, READ_COMMITTED, STATEMENT_MS)
-        const result = await scope.run(() =>
-          Promise.race([work(connection, handlerTransaction(connection, scope)), taken.lost]),
-        )
-        const ending = endingOf(result)
-        isEnding = true
-        await finish(ending)
-        return result
-      } catch (error) {
-        // After a COMMIT that failed, perhaps when it was done, the mark is gone in any case.
-        if (!isEnding && isMarked()) {
-          const checked = taken.isLost() ? Promise.reject(error) : checkMark(ROLLBACK_MS)
-          await checked.catch(() => onMarkLost?.(isMarkLost))
-        }
-        if (!taken.isLost()) await finish({ commits: false }).catch(() => {})
-        throw error
-      } finally {
-        taken.giveBack(isUsable)
-      }
-    },
+      }),
     query: (connection, sql) => send(connection, sql, STATEMENT_MS),
     reading: (work) =>
       driver.transaction(
@@ -124,30 +121,27 @@ export function poolDriver<Handed>(
       }
       return answerOf(await connection.query(asRows(sql)))
     },
-    async ask(sql) {
-      const taken = await take(pool)
-      let isUsable = false
-      try {
-        const answer = await Promise.race([send(taken.connection, sql, STATEMENT_MS), taken.lost])
-        const { status } = answer.written ?? {}
-        if (status === undefined || (isAutocommit(status) && !isInTransaction(status))) {
-          isUsable = true
-          return answer
+    ask: (sql) =>
+      onConnection(pool, async (taken) => {
+        try {
+          const answer = await Promise.race([send(taken.connection, sql, STATEMENT_MS), taken.lost])
+          const { status } = answer.written ?? {}
+          if (status === undefined || (isAutocommit(status) && !isInTransaction(status))) {
+            taken.isUsable = true
+            return answer
+          }
+          // The app gave the connection back in a transaction of its own: nothing of it, and of this, is kept.
+          await send(taken.connection, ROLLBACK, ROLLBACK_MS)
+          if (!isAutocommit(status)) throw new StoreError('store_unavailable', NO_AUTOCOMMIT)
+          const again = await send(taken.connection, sql, STATEMENT_MS)
+          taken.isUsable = true
+          return again
+        } catch (error) {
+          // An error of the server leaves the connection as it was.
+          taken.isUsable = (error as { fatal?: unknown }).fatal === false || isOfServer(error)
+          throw error
         }
-        // The app gave the connection back in a transaction of its own: nothing of it, and of this, is kept.
-        await send(taken.connection, ROLLBACK, ROLLBACK_MS)
-        if (!isAutocommit(status)) throw new StoreError('store_unavailable', NO_AUTOCOMMIT)
-        const again = await send(taken.connection, sql, STATEMENT_MS)
-        isUsable = true
-        return again
-      } catch (error) {
-        // An error of the server leaves the connection as it was.
-        isUsable = (error as { fatal?: unknown }).fatal === false || isOfServer(error)
-        throw error
-      } finally {
-        taken.giveBack(isUsable)
-      }
-    },
+      }),
     hint() {
       const waiting = waitingFor(pool)
       if (waiting === undefined || waiting === 0) return undefined
@@ -190,12 +184,28 @@ interface Taken {
   /** Rejects when the connection is lost. It is never an unhandled rejection. */
   readonly lost: Promise<never>
   isLost(): boolean
+  /** Whether it is in no transaction, and has its settings back. At first it is not. */
+  isUsable: boolean
   /**
-   * A lost one is not given to another.
+   * A lost one is not given to another. One that is not usable is closed, and its session ended.
    *
-   * @param isUsable whether it is in no transaction, and has its settings back; otherwise it is closed, and its session ended
+   * @param isWrong whether it is to a server that takes no writes: it is closed too
    */
-  giveBack(isUsable: boolean): void
+  giveBack(isWrong: boolean): void
+}
+
+/** Takes a connection, and gives it back after the work, whatever that comes to: all that use one do so here. */
+async function onConnection<T>(pool: MysqlPool, work: (taken: Taken) => Promise<T>): Promise<T> {
+  const taken = await take(pool)
+  let isWrong = false
+  try {
+    return await work(taken)
+  } catch (error) {
+    isWrong = isWrongServer(error)
+    throw error
+  } finally {
+    taken.giveBack(isWrong)
+  }
 }
 
 /** Takes a connection, or rejects after a while: a statement that waits for one would hold up others. */
@@ -214,26 +224,30 @@ async function take(pool: MysqlPool): Promise<Taken> {
   lost.catch(() => {})
   connection.on('error', onLoss)
   connection.on('end', onLoss)
-  return {
+  const taken: Taken = {
     connection,
     lost,
     isLost: () => isLost,
-    giveBack(isUsable) {
+    isUsable: false,
+    giveBack(isWrong) {
+      const { isUsable } = taken
       connection.removeListener('error', onLoss)
       connection.removeListener('end', onLoss)
       // An error after its end would end the process.
-      if (isLost || !isUsable) connection.on('error', () => {})
+      if (isLost || isWrong || !isUsable) connection.on('error', () => {})
       // mysql2 rejects the statements of a lost one when its socket closes, and never if it is destroyed before: a handler would hang.
-      if (isLost || isUsable) {
+      if (isLost || (isUsable && !isWrong)) {
         // That of mariadb is a promise.
         Promise.resolve(connection.release()).catch(() => {})
         return
       }
       connection.destroy()
-      // mariadb does so itself, and ends the process if the session has ended before.
-      if (!isMariadb(pool)) void kill(pool, connection.threadId)
+      // mariadb does so itself, and ends the process if the session has ended before. One that is usable runs no statement, and another
+      // server would have another session of that number.
+      if (!isUsable && !isMariadb(pool)) void kill(pool, connection.threadId)
     },
   }
+  return taken
 }
 
 function connectionWithin(pool: MysqlPool, ms: number): Promise<MysqlConnection> {

@@ -6,7 +6,7 @@ import {
   transactionScope,
   within,
 } from '../../../src/internal.js'
-import { hasEnded } from '../advice.js'
+import { hasEnded, isWrongServer } from '../advice.js'
 import { answerOf } from './answer.js'
 import {
   type Answer,
@@ -43,10 +43,12 @@ export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> 
    * Some libraries queue statements, and their ROLLBACK overtakes these. So a statement is awaited that comes after them. While a nested
    * transaction is open it ends the connection: TypeORM would end only the savepoint, and give the connection back with a transaction
    * on it, which the next START TRANSACTION would commit.
+   *
+   * @param isLast whether the connection is to end
    */
   async function sendLast(
     tx: Tx,
-    isNested: boolean,
+    isLast: boolean,
     restore: string | undefined,
     onMarkLost?: TransactionOptions['onMarkLost'],
   ): Promise<void> {
@@ -54,7 +56,7 @@ export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> 
       throw new StoreError('store_unavailable', NOT_ANSWERED)
     })
     await checking.catch((error) => onMarkLost?.(hasEnded(error)))
-    const last = isNested ? DISCONNECT : restore
+    const last = isLast ? DISCONNECT : restore
     if (last !== undefined) await within<unknown>(query(tx, last), ROLLBACK_MS, () => {}).catch(() => {})
   }
 
@@ -93,6 +95,8 @@ export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> 
       // Kept here, because a driver may return nothing.
       let ended: { result: R; proof: string | undefined } | undefined
       let discarded: { result: R } | undefined
+      /** The error of a server whose session we have ended: what the library says then is only that. */
+      let wrong: { error: unknown } | undefined
       try {
         await driver.transaction(async (tx) => {
           if (idleMs !== undefined) await query(tx, `SET ${limitIdle(idleMs)}`)
@@ -103,10 +107,9 @@ export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> 
               return result
             })
             .catch(async (error) => {
-              const isNested = scope.isNested() || isInSavepoint(tx)
-              await scope.unlessLost(() =>
-                sendLast(tx, isNested, restore, hasMark() ? onMarkLost : undefined),
-              )
+              if (isWrongServer(error)) wrong = { error }
+              const isLast = wrong !== undefined || scope.isNested() || isInSavepoint(tx)
+              await scope.unlessLost(() => sendLast(tx, isLast, restore, hasMark() ? onMarkLost : undefined))
               throw error
             })
           const { commits, isMarked, proof } = endingOf(result)
@@ -121,7 +124,7 @@ export function twoMethodDriver<Tx>(driver: MysqlDriver<Tx>): CheckedDriver<Tx> 
       } catch (error) {
         if (discarded !== undefined) return (discarded as { result: R }).result
         scope.lose()
-        throw error
+        throw wrong === undefined ? error : (wrong as { error: unknown }).error
       } finally {
         scopes.delete(scope)
       }

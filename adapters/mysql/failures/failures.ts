@@ -14,7 +14,7 @@ import {
   sharedMap,
   unexpectedRows,
 } from '../../../src/internal.js'
-import { isForbidden, isReadOnly } from '../advice.js'
+import { isForbidden, isWrongServer } from '../advice.js'
 import { retryConflicts } from '../conflicts.js'
 import { type Database, databaseOf } from '../database.js'
 import { driverOf } from '../drivers/choose.js'
@@ -175,7 +175,7 @@ function createFailures<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: MysqlFai
     try {
       await retryConflicts(() => asking(keepAndDelete))
     } catch (error) {
-      if (!isForbidden(error) && !isReadOnly(error)) throw error
+      if (!isForbidden(error) && !isWrongServer(error)) throw error
     }
   }
 

@@ -9,10 +9,12 @@ import {
   type TransactionScope,
   transactionScope,
 } from '../../../src/internal.js'
+import { isWrongServer } from '../advice.js'
 import { answered } from './answered.js'
 import { type Commit, checkFor, ROLLED_BACK } from './commit-check.js'
 import { type CheckedDriver, type Query, unchecked } from './driver.js'
 import { ensureBegun, firstStatements, type PgTransaction } from './first-statement.js'
+import { LEAVE } from './leave.js'
 import { type PgQueryable, type PgResult, preparedStatements } from './prepared.js'
 
 /** The part of a `Pool` of `pg` that is used. */
@@ -83,7 +85,9 @@ export function pgDriver<Handed>(
         }
         return result
       } catch (error) {
-        await answered(ROLLBACK_MS, client.query('ROLLBACK')).catch((cause: Error) => {
+        const isWrong = isWrongServer(error)
+        if (isWrong) unusable = error as Error
+        await answered(ROLLBACK_MS, client.query(isWrong ? LEAVE : 'ROLLBACK')).catch((cause: Error) => {
           unusable = cause
         })
         throw error

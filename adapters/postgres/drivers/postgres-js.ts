@@ -1,4 +1,5 @@
-import { hasMethod, transactionScope } from '../../../src/internal.js'
+import { hasMethod, ROLLBACK_MS, transactionScope, within } from '../../../src/internal.js'
+import { isWrongServer } from '../advice.js'
 import { checkFor } from './commit-check.js'
 import {
   type CheckedDriver,
@@ -6,8 +7,10 @@ import {
   type PostgresDriver,
   type Query,
   type Row,
+  type StatementResult,
   unchecked,
 } from './driver.js'
+import { LEAVE_WHEN_IDLE } from './leave.js'
 import { nextPoll } from './next-poll.js'
 import { watchQuery } from './pending-query.js'
 import { beginning, withoutStrangers } from './strangers.js'
@@ -32,12 +35,22 @@ export function isPostgresJs(pool: unknown): pool is PostgresJs {
 }
 
 export function postgresJsQuery(client: PostgresJs): Query {
+  const { transaction } = postgresJsDriver(client)
   return async (sql, parameters) => {
-    const rows = await withoutStrangers(
-      async () => client.unsafe(sql, parameters as never[], PREPARED),
-      ({ args }) => args === parameters,
-    )
-    return { rows, count: rows.count }
+    const send = async (on: PostgresJsTransaction): Promise<StatementResult> => {
+      const rows = await on.unsafe(sql, parameters as never[], PREPARED)
+      return { rows, count: rows.count }
+    }
+    try {
+      return await withoutStrangers(
+        () => send(client),
+        ({ args }) => args === parameters,
+      )
+    } catch (error) {
+      if (!isWrongServer(error)) throw error
+      // Nothing is written. Only a transaction shows which connection it is on, so that it can end it.
+      return transaction(send)
+    }
   }
 }
 
@@ -56,9 +69,25 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
     ) {
       const scope = transactionScope({ afterWork: nextPoll, watch: watchQuery })
       let unwritten: { result: R } | undefined
+      /** The error of a server whose session we have ended: what the library says then is only that. */
+      let wrong: { error: unknown } | undefined
+
+      /** Waits until postgres.js has noticed that the session has ended, which ends `begin`: its own ROLLBACK would go to the next one. */
+      async function leave(tx: PostgresJsTransaction): Promise<void> {
+        const leaving = Promise.resolve(tx.unsafe(LEAVE_WHEN_IDLE)).then(() => new Promise<never>(() => {}))
+        await within<unknown>(leaving, ROLLBACK_MS, () => {}).catch(() => {})
+      }
+
       try {
         const ended = await beginning(transaction<{ result: R }>, async (tx) => {
-          const result = await scope.unlessLost(() => scope.run(() => work(tx, scope.bind(tx))))
+          const result = await scope
+            .unlessLost(() => scope.run(() => work(tx, scope.bind(tx))))
+            .catch(async (error) => {
+              if (!isWrongServer(error)) throw error
+              wrong = { error }
+              await leave(tx)
+              throw error
+            })
           const commit = commitOf(result)
           if (commit === null) {
             unwritten = { result }
@@ -76,7 +105,7 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
       } catch (error) {
         scope.lose()
         if (unwritten !== undefined && error === unwritten) return unwritten.result
-        throw error
+        throw wrong === undefined ? error : (wrong as { error: unknown }).error
       }
     },
     query,

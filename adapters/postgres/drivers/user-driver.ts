@@ -1,7 +1,9 @@
 import { StoreError } from '../../../src/index.js'
 import { hasMethod, ROLLBACK_MS, transactionScope, within } from '../../../src/internal.js'
+import { isWrongServer } from '../advice.js'
 import { type Commit, checkOf } from './commit-check.js'
 import { type CheckedDriver, type CommitOf, type PostgresDriver, unchecked } from './driver.js'
+import { LEAVE } from './leave.js'
 import { isOtherLibrary } from './other-libraries.js'
 import { beginning } from './strangers.js'
 
@@ -47,9 +49,10 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
    * itself. So a statement is awaited that comes after them. While a nested transaction is open it ends the connection: TypeORM would end
    * only the savepoint, and after a ROLLBACK of ours the statements that a library still has to send would be committed one by one.
    */
-  async function sendLast(tx: Tx, isNested: boolean): Promise<void> {
+  async function sendLast(tx: Tx, isWrong: boolean, isNested: boolean): Promise<void> {
+    const last = isWrong ? LEAVE : isNested ? DISCONNECT : 'SELECT 1'
     try {
-      await within<unknown>(query(tx, isNested ? DISCONNECT : 'SELECT 1', []), ROLLBACK_MS, () => {})
+      await within<unknown>(query(tx, last, []), ROLLBACK_MS, () => {})
     } catch {
       // In a failed transaction each statement fails, and so does one that ends its connection.
     }
@@ -60,6 +63,8 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
       const scope = transactionScope()
       // Not every driver's transaction is an object.
       const handedOf = (tx: Tx): Tx => (tx instanceof Object ? scope.bind(tx) : tx)
+      /** The error of a server whose session we have ended: what the library says then is only that. */
+      let wrong: { error: unknown } | undefined
       try {
         let commit: Commit | undefined
         // Kept here, because a driver may return nothing.
@@ -70,7 +75,8 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
           const result = await scope
             .unlessLost(() => scope.run(() => work(tx, handedOf(tx))))
             .catch(async (error) => {
-              await scope.unlessLost(() => sendLast(tx, scope.isNested()))
+              if (isWrongServer(error)) wrong = { error }
+              await scope.unlessLost(() => sendLast(tx, wrong !== undefined, scope.isNested()))
               throw error
             })
           commit = commitOf(result) ?? undefined
@@ -85,7 +91,7 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
         return ended.result
       } catch (error) {
         scope.lose()
-        throw error
+        throw wrong === undefined ? error : (wrong as { error: unknown }).error
       }
     },
     query,

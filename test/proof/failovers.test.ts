@@ -1,0 +1,333 @@
+import { Redis } from 'ioredis'
+import * as mariadb from 'mariadb'
+import mysql from 'mysql2/promise'
+import { Client, Pool } from 'pg'
+import postgres from 'postgres'
+import { createClient, createClientPool } from 'redis'
+import type { Inbox, KeptFailures, RemoteStore } from 'tix-webhooks'
+import { ddl as mysqlDdl, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
+import { ddl as postgresDdl, postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import { redisStore } from 'tix-webhooks/redis'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { orderCreated, SECRET } from '../support/deliveries.js'
+import { failedDelivery } from '../support/failed-delivery.js'
+import { MYSQL_LIBRARIES, openLibrary, POSTGRES_LIBRARIES } from '../support/libraries.js'
+import { startMysql } from '../support/mysql-server.js'
+import { onOwnMysql, onOwnPostgres, onOwnRedis } from '../support/on-servers.js'
+import { startPostgres } from '../support/postgres-server.js'
+import { deferred } from '../support/promises.js'
+import { receiving } from '../support/receiving.js'
+import { startRedis } from '../support/redis-server.js'
+import { startProxy, type TcpProxy } from '../support/tcp-proxy.js'
+
+// A loaded machine is many times slower than an idle one.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
+
+/** One of two servers that do not know each other: what matters is which one takes writes. */
+interface Server {
+  readonly port: number
+  /** Of an app's user. */
+  readonly url: string
+  /** Makes it refuse writes on connections that it keeps. */
+  demote(): Promise<void>
+  promote(): Promise<void>
+  stop(): Promise<void>
+}
+
+interface Opened {
+  readonly store?: RemoteStore & { purge?(): Promise<number> }
+  readonly inbox?: Inbox<never> & Purging & Pick<ReturnType<typeof postgresInbox>, 'isNewest'>
+  readonly failures?: KeptFailures & Purging
+  /** Default: as many as it may. */
+  readonly connections?: number
+  close(): Promise<unknown>
+}
+
+interface Purging {
+  check(): Promise<void>
+  purge(): Promise<number>
+}
+
+/** Opens a client with so many connections at most. */
+type Open = (url: string, connections: number) => Promise<Opened>
+
+interface Kind {
+  readonly name: string
+  readonly describe: typeof onOwnRedis
+  start(): Promise<Server>
+  readonly clients: Readonly<Record<string, Open>>
+}
+
+const ORDERS = 'CREATE TABLE orders (id VARCHAR(191) PRIMARY KEY)'
+
+async function postgresServer(): Promise<Server> {
+  const { port, url, stop } = await startPostgres()
+  const admin = new Client({ connectionString: url, options: '-c default_transaction_read_only=off' })
+  await admin.connect()
+  await admin.query(`${ORDERS}; ${postgresDdl}`)
+  async function setReadOnly(value: 'on' | 'off'): Promise<void> {
+    await admin.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`)
+    await admin.query('SELECT pg_reload_conf()')
+    // The server tells the sessions that there are before it starts one that knows.
+    for (let shown: unknown; shown !== value; ) {
+      const probe = new Client({ connectionString: url })
+      await probe.connect()
+      shown = (await probe.query('SHOW default_transaction_read_only')).rows[0].default_transaction_read_only
+      await probe.end()
+    }
+  }
+  return {
+    port,
+    url,
+    demote: () => setReadOnly('on'),
+    promote: () => setReadOnly('off'),
+    async stop() {
+      await admin.end()
+      await stop()
+    },
+  }
+}
+
+async function mysqlServer(): Promise<Server> {
+  const { port, url, stop } = await startMysql()
+  const admin = await mysql.createConnection(url)
+  await admin.query('CREATE DATABASE tix')
+  await admin.query('USE tix')
+  for (const sql of [ORDERS, ...mysqlDdl.split(';\n')]) if (sql.trim() !== '') await admin.query(sql)
+  // Such a right as root's is one to write on a server that is read-only.
+  await admin.query("CREATE USER app@'%'")
+  await admin.query("GRANT ALL ON tix.* TO app@'%'")
+  return {
+    port,
+    url: `mysql://app@127.0.0.1:${port}/tix`,
+    demote: async () => void (await admin.query('SET GLOBAL read_only = 1')),
+    promote: async () => void (await admin.query('SET GLOBAL read_only = 0')),
+    async stop() {
+      await admin.end()
+      await stop()
+    },
+  }
+}
+
+/** @param servesStale whether it answers reads while it is a replica without a primary */
+function redisServer(servesStale: boolean): () => Promise<Server> {
+  return async () => {
+    const { port, url, stop } = await startRedis({
+      args: ['--replica-serve-stale-data', servesStale ? 'yes' : 'no'],
+    })
+    const admin = new Redis(url)
+    return {
+      port,
+      url,
+      // Of a primary that is not there, because it answers LOADING for a moment while it copies one.
+      demote: async () => void (await admin.replicaof('127.0.0.1', '1')),
+      promote: async () => void (await admin.replicaof('NO', 'ONE')),
+      async stop() {
+        admin.disconnect()
+        await stop()
+      },
+    }
+  }
+}
+
+/** The options of each client are those of the table in docs/stores.md. */
+const REDIS_CLIENTS: Kind['clients'] = {
+  async ioredis(url) {
+    const client = new Redis(url).on('error', () => {})
+    return { store: redisStore(client), close: async () => client.disconnect() }
+  },
+  async 'node-redis'(url) {
+    const client = createClient({ url }).on('error', () => {})
+    await client.connect()
+    return { store: redisStore(client), close: async () => client.destroy() }
+  },
+  async 'a pool of node-redis'(url, connections) {
+    const client = createClientPool({ url }, { minimum: connections, maximum: connections })
+    client.on('error', () => {})
+    await client.connect()
+    return { store: redisStore(client), close: async () => client.destroy() }
+  },
+}
+
+function openPostgres(pool: Pool | postgres.Sql, close: () => Promise<unknown>): Opened {
+  return {
+    store: postgresStore(pool),
+    inbox: postgresInbox(pool as Pool) as never,
+    failures: postgresFailures(pool),
+    close,
+  }
+}
+
+function openMysql(pool: mysql.Pool | mariadb.Pool): Opened {
+  return {
+    store: mysqlStore(pool),
+    inbox: mysqlInbox(pool as mysql.Pool) as never,
+    failures: mysqlFailures(pool),
+    close: () => pool.end(),
+  }
+}
+
+function openLibraries(
+  database: 'postgres' | 'mysql',
+  libraries: typeof POSTGRES_LIBRARIES,
+): Kind['clients'] {
+  return Object.fromEntries(
+    libraries.map((library) => [
+      library.name,
+      async (url) => {
+        vi.stubEnv('DATABASE_URL', url)
+        const opened = await openLibrary(database, library)
+        return { inbox: opened.inbox as never, connections: 1, close: () => library.close(opened as never) }
+      },
+    ]),
+  )
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    name: 'Postgres',
+    describe: onOwnPostgres,
+    start: postgresServer,
+    clients: {
+      async pg(url, max) {
+        const pool = new Pool({ connectionString: url, max }).on('error', () => {})
+        return openPostgres(pool, () => pool.end())
+      },
+      async 'postgres.js'(url, max) {
+        const sql = postgres(url, { max, fetch_types: false, onnotice() {} })
+        return openPostgres(sql, () => sql.end({ timeout: 0 }))
+      },
+      ...openLibraries('postgres', POSTGRES_LIBRARIES),
+    },
+  },
+  {
+    name: 'MySQL',
+    describe: onOwnMysql,
+    start: mysqlServer,
+    clients: {
+      mysql2: async (uri, connectionLimit) => openMysql(mysql.createPool({ uri, connectionLimit })),
+      mariadb: async (url, connections) =>
+        openMysql(mariadb.createPool(`${url.replace(/^mysql/, 'mariadb')}?connectionLimit=${connections}`)),
+      ...openLibraries('mysql', MYSQL_LIBRARIES),
+    },
+  },
+  { name: 'Redis', describe: onOwnRedis, start: redisServer(true), clients: REDIS_CLIENTS },
+  {
+    name: 'Redis that answers nothing without its primary',
+    describe: onOwnRedis,
+    start: redisServer(false),
+    clients: REDIS_CLIENTS,
+  },
+]
+
+const HOUR_MS = 3_600_000
+let keys = 0
+const newKey = (): string => `test/order.created/${++keys}`
+
+/** Each call that writes. */
+function callsOf({ store, inbox, failures }: Opened): [name: string, call: () => Promise<unknown>][] {
+  const calls: Record<string, (() => Promise<unknown>) | false | undefined> = {
+    'store.claim':
+      store && (() => store.claim({ key: newKey(), token: 't', leaseMs: 1_000, retainMs: HOUR_MS })),
+    'store.complete': store && (() => store.complete({ key: newKey(), token: 't' }, HOUR_MS)),
+    'store.check': store && (() => store.check()),
+    'store.purge': store?.purge && (() => store.purge?.() as Promise<number>),
+    once: inbox && (() => inbox.once({ key: newKey(), retainMs: HOUR_MS }, async () => {})),
+    'the handler, which writes first':
+      inbox &&
+      (() =>
+        inbox.once({ key: null, retainMs: HOUR_MS }, async (tx) => {
+          await inbox.isNewest(tx, { subject: newKey(), at: '2026-05-17T14:02:11Z' })
+        })),
+    'inbox.check': inbox && (async () => inbox.check()),
+    'inbox.purge': inbox && (() => inbox.purge()),
+    'failures.keep': failures && (() => failures.keep(failedDelivery({ key: newKey() }))),
+    'failures.check': failures && (async () => failures.check()),
+    'failures.purge': failures && (() => failures.purge()),
+  }
+  return Object.entries(calls).flatMap(([name, call]) => (call ? [[name, call]] : []))
+}
+
+const REFUSED = /read-only|failing over/
+
+for (const { name, describe, start, clients } of KINDS) {
+  describe(`after a failover of a ${name} that keeps its connections`, () => {
+    let right: Server
+    let wrong: Server
+    let proxy: TcpProxy
+    beforeAll(async () => {
+      ;[right, wrong] = await Promise.all([start(), start()])
+      await wrong.demote()
+      proxy = await startProxy({ port: right.port })
+    })
+    afterAll(async () => {
+      await proxy?.close()
+      await Promise.all([right?.stop(), wrong?.stop()])
+    })
+
+    async function failOver(): Promise<void> {
+      ;[right, wrong] = [wrong, right]
+      await wrong.demote()
+      await right.promote()
+      proxy.moveTo(right.port)
+    }
+
+    async function openThrough(open: Open, connections: number): Promise<Opened> {
+      vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+      onTestFinished(() => void vi.unstubAllEnvs())
+      const url = new URL(right.url)
+      url.port = String(proxy.port)
+      const opened = await open(url.href, connections)
+      onTestFinished(async () => void (await opened.close()))
+      return opened
+    }
+
+    test.each(Object.entries(clients))(
+      'each call on the one connection of %s fails once, and then succeeds on a new one',
+      async (_, open) => {
+        const opened = await openThrough(open, 1)
+        const ends: unknown[] = []
+        for (const [name, call] of callsOf(opened)) {
+          await call()
+          await failOver()
+          const tries = [await call().then(() => 'done', String), await call().then(() => 'done', String)]
+          ends.push([name, ...tries])
+          if (tries[1] !== 'done') break
+        }
+        expect(ends).toEqual(callsOf(opened).map(([name]) => [name, expect.stringMatching(REFUSED), 'done']))
+      },
+    )
+
+    test.each(
+      Object.entries(clients).flatMap(([client, open]) =>
+        (['deliveries', 'health()'] as const).map((what) => ({ what, client, open })),
+      ),
+    )('$what alone recover over $client within a call for each connection', async ({ what, open }) => {
+      const opened = await openThrough(open, 3)
+      let arrived = 0
+      const all = deferred<void>()
+      const { send, receiver } = receiving({
+        ...(opened.inbox
+          ? { inbox: opened.inbox as Inbox<undefined> }
+          : { store: opened.store as RemoteStore }),
+        namespace: 'test',
+        concurrency: 3,
+        on: {
+          // With an inbox, each run holds a connection: so all are open.
+          async 'order.created'() {
+            if (++arrived === (opened.connections ?? 3)) all.resolve()
+            await all.promise
+          },
+        },
+      })
+      const deliver = async () => (await send(orderCreated())).outcome === 'handled'
+      expect(await Promise.all([deliver(), deliver(), deliver()])).toEqual([true, true, true])
+      await failOver()
+      const succeeds = what === 'deliveries' ? deliver : async () => (await receiver.health()).ok
+      let failed = 0
+      while (!(await succeeds()) && failed < 10) failed++
+      expect(failed).toBeGreaterThanOrEqual(1)
+      expect(failed).toBeLessThanOrEqual(3)
+    })
+  })
+}
