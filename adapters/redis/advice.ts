@@ -2,6 +2,12 @@ import { StoreError } from '../../src/index.js'
 import { messageOf } from '../../src/internal.js'
 import { isClusterClient, SUBSCRIBED } from './client.js'
 
+/**
+ * What a server says if it is no longer the one to write to, on a connection that it keeps. Not LOADING and NOREPLICAS, which the right one
+ * says too, after a restart or without its replicas.
+ */
+const WRONG_SERVER = /\b(READONLY|MASTERDOWN) /
+
 const FAILING_OVER = 'Redis is starting, failing over or moving slots. Nothing is lost.'
 const REDIRECTION = /\b(MOVED|ASK|CROSSSLOT) /
 
@@ -15,7 +21,7 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
   [
     /\bREADONLY /,
     'store_unavailable',
-    'This Redis is a read-only replica: connect the client to the primary, or let it follow a failover (Sentinel, Cluster).',
+    'This Redis is a read-only replica, or became one in a failover: the connection is closed, and the next one must reach the primary. Connect the client to the primary, or let it follow a failover (Sentinel, Cluster).',
   ],
   [
     /\b(NOAUTH|NOPERM|WRONGPASS) |user executing the script can't run/,
@@ -71,6 +77,10 @@ export function unavailable(cause: unknown, client: object): StoreError {
 function refusedWith(reply: string): string {
   const [text = ''] = reply.split(', with args beginning', 1)
   return `Redis answered with an error: ${text.slice(0, MAX_REPLY_LENGTH)}. Nothing is lost.`
+}
+
+export function isWrongServer(error: unknown): boolean {
+  return WRONG_SERVER.test(wordsOf(error))
 }
 
 /** Whether the server does not have a script, because it is new or was restarted. */

@@ -1,5 +1,3 @@
-import { describeType } from '../../src/internal.js'
-
 /** The part of a client, or a cluster client, of ioredis that is used. */
 export interface IoredisClient {
   evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>
@@ -25,65 +23,6 @@ export type RedisStoreClient = IoredisClient | NodeRedisClient | UpstashRedisCli
 /** Whether it follows the slots of a cluster. */
 export function isClusterClient(client: object): boolean {
   return ('isCluster' in client && client.isCluster === true) || 'nodeClient' in client
-}
-
-/** The two commands of the store, by any of the libraries. */
-export interface RedisCommands {
-  evalSha(sha: string, key: string, args: string[]): Promise<unknown>
-  eval(lua: string, key: string, args: string[]): Promise<unknown>
-}
-
-/** @throws TypeError when it is not a client, or one that cannot answer */
-export function commandsOf(client: RedisStoreClient): RedisCommands {
-  const isNodeRedis = isFunction(client, 'evalSha')
-  if (!(isNodeRedis || isFunction(client, 'evalsha')) || !isFunction(client, 'eval')) {
-    throw new TypeError(
-      `client must be a client of ioredis (new Redis(url)), of node-redis (await createClient({ url }).connect()) or of @upstash/redis (Redis.fromEnv()), not ${describeType(client)} without their eval and evalsha.`,
-    )
-  }
-  refuseUnanswering(client)
-  if (isNodeRedis) {
-    const nodeRedis = client as NodeRedisClient
-    return {
-      evalSha: (sha, key, args) => nodeRedis.evalSha(sha, { keys: [key], arguments: args }),
-      eval: (lua, key, args) => nodeRedis.eval(lua, { keys: [key], arguments: args }),
-    }
-  }
-  if (isFunction(client, 'createScript')) {
-    const upstash = client as UpstashRedisClient
-    return {
-      evalSha: (sha, key, args) => upstash.evalsha(sha, [key], args),
-      eval: (lua, key, args) => upstash.eval(lua, [key], args),
-    }
-  }
-  const ioredis = client as IoredisClient
-  return {
-    evalSha: (sha, key, args) => ioredis.evalsha(sha, 1, key, ...args),
-    eval: (lua, key, args) => ioredis.eval(lua, 1, key, ...args),
-  }
-}
-
-/** Refuses objects with the methods of a client that cannot answer a call: a store on one would fail at each delivery. */
-function refuseUnanswering(client: object): void {
-  const { mode, isPubSubActive, options } = client as {
-    readonly mode?: unknown
-    readonly isPubSubActive?: unknown
-    readonly options?: { readonly RESP?: unknown } | null
-  }
-  const isConnecting = isFunction(client, 'connect') || isFunction(client, 'createScript')
-  if (isFunction(client, 'exec') && !isConnecting) {
-    throw new TypeError(
-      'client must not be a pipeline, a transaction or a script (multi(), pipeline(), createScript()), which sends nothing before exec(). Pass the client that it was made from: redisStore(client).',
-    )
-  }
-  if (isFunction(client, 'evalSha') && isFunction(client, 'sendCommand') && !isConnecting) {
-    throw new TypeError(
-      'client must not be a legacy client, whose calls return no promise. Pass the client that legacy() was called on: redisStore(client), and client.legacy() for the rest of the app.',
-    )
-  }
-  if (mode === 'subscriber' || mode === 'monitor' || (isPubSubActive === true && options?.RESP === 2)) {
-    throw new TypeError(`client must not be one that ${SUBSCRIBED}`)
-  }
 }
 
 export const SUBSCRIBED =

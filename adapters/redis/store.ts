@@ -8,7 +8,8 @@ import {
   describeType,
 } from '../../src/internal.js'
 import { lacksScript, unavailable } from './advice.js'
-import { commandsOf, type RedisStoreClient } from './client.js'
+import type { RedisStoreClient } from './client.js'
+import { commandsOf } from './commands.js'
 import { warnOfEvictionOnce } from './eviction.js'
 import { Replicas } from './replicas.js'
 import { CHECK, CLAIM, COMPLETE, IS_HANDLED, RELEASE, RENEW, type Script } from './scripts.js'

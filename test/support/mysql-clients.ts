@@ -95,7 +95,7 @@ function poolClient<Pool extends mysql.Pool | mariadb.Pool>(
 
 type AnyKysely = Kysely<Record<never, never>>
 
-function kyselyMysqlDriver(db: AnyKysely): MysqlDriver<AnyKysely> {
+export function kyselyMysqlDriver(db: AnyKysely): MysqlDriver<AnyKysely> {
   return {
     transaction: (work) => db.transaction().execute(work),
     query: async (tx, sql) => (await tx.executeQuery(CompiledQuery.raw(sql))).rows,
