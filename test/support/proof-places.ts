@@ -104,7 +104,9 @@ export async function mysqlPlace(url: string): Promise<FailingPlace> {
   const rows = async (sql: string, values: string[] = []) =>
     (await pool.query<mysql.RowDataPacket[]>(sql, values))[0]
   await rows(`CREATE DATABASE ${place}`)
-  await rows(`CREATE TABLE ${place}.effects (id VARCHAR(64), attempt VARCHAR(64))`)
+  await rows(
+    `CREATE TABLE ${place}.effects (id VARCHAR(64), attempt VARCHAR(64), n INT INVISIBLE AUTO_INCREMENT PRIMARY KEY)`,
+  )
   await mysqlStore(pool, { table: `${place}.records` }).migrate()
   await mysqlInbox(pool, { table: `${place}.inbox` }).migrate()
   await mysqlFailures(pool, { table: `${place}.failures` }).migrate()

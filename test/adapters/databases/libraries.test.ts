@@ -400,7 +400,7 @@ onMysql.each(MYSQL_LIBRARIES)('a handler of mysqlInbox over $name', (library) =>
     const { send, reports } = await overOpen(library, async (tx, { run, write }, count) => {
       await write(tx, `run ${count}`)
       // Hidden, as in a procedure: a pool refuses what is plain.
-      if (count === 1) await run(tx, '/*! CREATE TABLE surprise (id INT) */')
+      if (count === 1) await run(tx, '/*! CREATE TABLE surprise (id INT PRIMARY KEY) */')
     })
     const order = orderCreated()
     expect((await send(order)).status).toBe(503)

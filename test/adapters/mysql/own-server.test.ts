@@ -50,7 +50,7 @@ onOwnMysql('a server of its own', () => {
     for (const one of allOf(pool)) await one.migrate()
     await pool.end()
     await run(
-      'CREATE TABLE effects (id VARCHAR(50))',
+      'CREATE TABLE effects (id VARCHAR(50), n INT INVISIBLE AUTO_INCREMENT PRIMARY KEY)',
       'CREATE TABLE contended (id INT PRIMARY KEY)',
       'INSERT INTO contended VALUES (1)',
       "CREATE USER app IDENTIFIED BY 'hunter2'",

@@ -34,7 +34,7 @@ onMysql('the transaction of an inbox', () => {
 
   const DDL = [
     'CREATE OR REPLACE VIEW seen AS SELECT 1 AS one',
-    'CREATE TABLE made (id INT)',
+    'CREATE TABLE made (id INT PRIMARY KEY)',
     'ALTER TABLE made ADD n INT',
     'TRUNCATE made',
     'DROP TABLE made',
@@ -154,7 +154,7 @@ onMysql('the transaction of an inbox', () => {
           const message = /which releases it itself: remove release\(\)/
           expectRefused(() => (tx[method] as () => void)(), method, message)
         }
-        await tx.query('CREATE TEMPORARY TABLE mine (id INT)')
+        await tx.query('CREATE TEMPORARY TABLE mine (id INT PRIMARY KEY)')
         await tx.query('DROP TEMPORARY TABLE mine')
       })
       expect(await once).toEqual(HANDLED)
