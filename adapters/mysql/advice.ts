@@ -133,6 +133,11 @@ export function isConflict(error: unknown): boolean {
   return [DEADLOCK, CHANGED].includes(numberOf(error))
 }
 
+/** Whether a lock was not free in time. */
+export function isLockWait(error: unknown): boolean {
+  return numberOf(error) === LOCK_WAIT
+}
+
 /** Whether the transaction is no longer the one in which the savepoint was made. */
 export function hasEnded(error: unknown): boolean {
   return numberOf(error) === NO_SAVEPOINT

@@ -1,4 +1,4 @@
-import { isConflict } from './advice.js'
+import { isConflict, isLockWait } from './advice.js'
 
 /** The most attempts: conflicts that go on for longer are no coincidence. */
 const MOST_TRIES = 10
@@ -17,6 +17,17 @@ export async function retryConflicts<T>(
       return await work()
     } catch (error) {
       if (!isConflict(error) || !canRetry() || tries === MOST_TRIES) throw error
+    }
+  }
+}
+
+/** The same for a statement of a migration, which has time: another one may hold its locks for longer than innodb_lock_wait_timeout. */
+export async function retryWaits<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await retryConflicts(work)
+    } catch (error) {
+      if (!isLockWait(error) || tries === MOST_TRIES) throw error
     }
   }
 }

@@ -1,7 +1,7 @@
 import { StoreError, type WebhookError } from '../../src/index.js'
 import { bytesIn } from '../../src/internal.js'
 import { type TableNames, unavailable } from './advice.js'
-import { retryConflicts } from './conflicts.js'
+import { retryConflicts, retryWaits } from './conflicts.js'
 import type { Database } from './database.js'
 import type { Ask, CheckedDriver } from './drivers/driver.js'
 import { NOW, quote, text, whole } from './sql.js'
@@ -161,9 +161,11 @@ export function tableOf({
           }),
         )
         if (filling === undefined) return
-        const { rows } = await driver.reading((ask) => ask(filling.isDone(nameNow())))
-        if (rows.length > 0) return
-        await retryConflicts(() => driver.transaction((tx) => driver.query(tx, filling.statement(nameNow()))))
+        await retryWaits(async () => {
+          const { rows } = await driver.reading((ask) => ask(filling.isDone(nameNow())))
+          if (rows.length > 0) return
+          await driver.transaction((tx) => driver.query(tx, filling.statement(nameNow())))
+        })
       } catch (error) {
         throw unavailable(error, names)
       }

@@ -305,7 +305,7 @@ function stoppableConnection(connection: MysqlConnection, pass: Pass): MysqlConn
     return committed
   }
   const query: MysqlConnection['query'] = (options) => {
-    if (options.sql === 'ROLLBACK') isRolledBack = true
+    if (options.sql.startsWith('ROLLBACK')) isRolledBack = true
     const commits = options.sql.startsWith('SET autocommit = 1') && !isRolledBack
     return commits ? commit(options) : connection.query(options)
   }
