@@ -1,4 +1,5 @@
 import { MAX_RETRY_AFTER_SECONDS } from './durations.js'
+import { describeType, describeValue } from './lib/describe-type.js'
 
 // These descriptors have a null prototype: a library that sets `get` on Object.prototype would make a plain one invalid.
 
@@ -199,10 +200,10 @@ export class RetryLater extends WebhookError<'retry_later'> {
   readonly afterSeconds: number
 
   constructor(options: { afterSeconds: number; reason?: string }) {
-    const { afterSeconds, reason } = options
+    const { afterSeconds, reason } = (options ?? {}) as typeof options
     if (!Number.isInteger(afterSeconds) || afterSeconds < 1 || afterSeconds > MAX_RETRY_AFTER_SECONDS) {
       throw new TypeError(
-        `RetryLater: afterSeconds must be a whole number of seconds from 1 to ${MAX_RETRY_AFTER_SECONDS}; round what you computed.`,
+        `RetryLater: afterSeconds must be a whole number of seconds from 1 to ${MAX_RETRY_AFTER_SECONDS}, as in new RetryLater({ afterSeconds: 60 }), not ${describeValue(afterSeconds)}; round what you computed.`,
       )
     }
     super('retry_later', reason ?? `Retry in ${afterSeconds} s.`)
@@ -218,6 +219,7 @@ export class RetryLater extends WebhookError<'retry_later'> {
  * Throw it from a handler if the event must never be handled: the sender gets 200, and the event is recorded as completed.
  *
  * @param reason for your logs; never sent
+ * @throws TypeError when `reason` is not a string
  * @example
  * ```ts
  * if (event.data.order.total_cents === 0) throw new Discard('free tickets are not booked')
@@ -225,6 +227,11 @@ export class RetryLater extends WebhookError<'retry_later'> {
  */
 export class Discard extends WebhookError<'discarded'> {
   constructor(reason = 'The handler discarded the event.') {
+    if (typeof reason !== 'string') {
+      throw new TypeError(
+        `Discard: reason must be a text, as in new Discard('free tickets are not booked'), not ${describeType(reason)}.`,
+      )
+    }
     super('discarded', reason)
   }
 

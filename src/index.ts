@@ -69,6 +69,7 @@ export type {
   JoinedRequest,
   OnceRequest,
   OnceResult,
+  TxOf,
 } from './idempotency/inbox.js'
 export {
   type Eviction,
@@ -86,6 +87,7 @@ export type {
   RemoteStore,
 } from './idempotency/store.js'
 export { redactError } from './lib/errors/redact-error.js'
+export { storable } from './lib/storable.js'
 export type { Account, AccountFunction } from './receiver/account.js'
 export type { BodyReader } from './receiver/body/body.js'
 export type { Delivery } from './receiver/delivery.js'

@@ -19,7 +19,7 @@ export {
   STORE_CALL_MS,
 } from './durations.js'
 export { failureIn, groupIn } from './failures/kept-rows.js'
-export { bytesIn, hexOf, storableText } from './failures/kept-text.js'
+export { bytesIn, hexOf } from './failures/kept-text.js'
 export {
   type CheckedFilter,
   type CheckedQuery,
@@ -50,6 +50,7 @@ export { hasMethod } from './lib/has-method.js'
 export { checkOptionNames, isRecord } from './lib/option-names.js'
 export { isPlaceholder } from './lib/placeholder.js'
 export { sharedMap } from './lib/shared-map.js'
+export { storableText } from './lib/storable.js'
 export { within } from './lib/time/alarm-clock.js'
 export { checkedClock, systemClock } from './lib/time/clock.js'
 export { monotonicMs } from './lib/time/timers.js'

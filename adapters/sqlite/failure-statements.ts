@@ -1,4 +1,4 @@
-import type { CheckedFilter, CheckedQuery } from '../../src/internal.js'
+import { type CheckedFilter, type CheckedQuery, storableText } from '../../src/internal.js'
 import type { Parameters } from './table.js'
 
 /**
@@ -167,11 +167,6 @@ function conditionsOf(
   const plus = (name: string): string => (name === 'state' && !searchesState ? '+' : '')
   return {
     where: names.map((name) => `${plus(name)}${COLUMN_OF[name]} = @${name}`).join(' AND ') || 'true',
-    parameters: Object.fromEntries(names.map((name) => [name, storable(filter[name] ?? '')])),
+    parameters: Object.fromEntries(names.map((name) => [name, storableText(filter[name] ?? '')])),
   }
-}
-
-/** Some drivers read text up to a NUL, and none can write halves of surrogate pairs. */
-export function storable(text: string): string {
-  return text.replace(/[\0\p{Surrogate}]/gu, '\ufffd')
 }

@@ -10,15 +10,10 @@ import {
   checkOptionNames,
   createPurger,
   sharedMap,
+  storableText,
 } from '../../src/internal.js'
 import type { SqliteDatabase } from './database.js'
-import {
-  FAILURE_COLUMNS,
-  FAILURE_INDEXES,
-  failureStatements,
-  type Question,
-  storable,
-} from './failure-statements.js'
+import { FAILURE_COLUMNS, FAILURE_INDEXES, failureStatements, type Question } from './failure-statements.js'
 import { sharedCommits } from './shared-commits.js'
 import { type Parameters, type Row, sqliteTable } from './table.js'
 
@@ -157,17 +152,18 @@ const NO_FAILURE: Omit<FailedDelivery, 'key'> = {
 
 function parametersOf(failed: FailedDelivery): Parameters {
   const { parkAfter = {}, rawBody } = failed
-  const optional = (text: string | undefined): string | null => (text === undefined ? null : storable(text))
+  const optional = (text: string | undefined): string | null =>
+    text === undefined ? null : storableText(text)
   return {
     key: failed.key,
-    namespace: storable(failed.namespace),
+    namespace: storableText(failed.namespace),
     account: optional(failed.account),
-    kind: storable(failed.kind),
+    kind: storableText(failed.kind),
     eventId: optional(failed.eventId),
     orderId: optional(failed.orderId),
-    group: storable(failed.group),
-    code: storable(failed.code),
-    message: storable(failed.message),
+    group: storableText(failed.group),
+    code: storableText(failed.code),
+    message: storableText(failed.message),
     secretIndex: failed.secretIndex,
     signedAt: failed.signedAt.getTime(),
     failedAt: failed.failedAt.getTime(),

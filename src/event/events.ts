@@ -121,6 +121,7 @@ type KindsIn<KindOrGroup extends string> = KindOrGroup extends `${infer Prefix}.
  *
  * @param kind a kind, or a group such as `event.*`: here it has its documented kinds alone. In `on` it also has those of your `schemas`, which
  * this function does not know: compare each of those by itself
+ * @throws TypeError when it is given something else
  * @example
  * ```ts
  * if (isKind(event, 'order.created')) console.info(event.data.order.id)
@@ -135,6 +136,9 @@ export function isKind<Event extends { readonly type: string }, const KindOrGrou
   kind: KindOrGroup,
 ): event is Narrowed<Event, KindsIn<KindOrGroup>>
 export function isKind(event: { readonly type: string }, kind: string): boolean {
+  if (typeof kind !== 'string' || typeof event?.type !== 'string') {
+    throw new TypeError("isKind takes an event and a kind, as in isKind(event, 'order.created').")
+  }
   if (!kind.endsWith('.*')) return event.type === kind
   return isKnownEvent(event) && event.type.startsWith(kind.slice(0, -1))
 }

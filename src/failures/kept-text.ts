@@ -1,10 +1,5 @@
 import { unexpectedRows } from '../lib/unexpected-rows.js'
 
-/** Text without NUL and halves of surrogate pairs, which not every database or client can hold: they are replaced. */
-export function storableText(text: string): string {
-  return text.replaceAll('\0', '\uFFFD').replace(/\p{Surrogate}/gu, '\uFFFD')
-}
-
 /** @throws StoreError when it is not an x and hexadecimal digits, which no setting of a client changes */
 export function bytesIn(value: unknown): Uint8Array {
   if (typeof value !== 'string' || value.length % 2 === 0 || !/^x[\da-f]*$/i.test(value))

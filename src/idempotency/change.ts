@@ -1,5 +1,6 @@
 import { describeType, describeValue } from '../lib/describe-type.js'
 import { checkOptionNames } from '../lib/option-names.js'
+import { storableText } from '../lib/storable.js'
 
 /** A change of one subject, which `isNewest` of an inbox compares with the newest one that was applied. */
 export interface Change {
@@ -73,7 +74,7 @@ function checkSubject(subject: string): void {
     )
   }
   // Postgres refuses the first, and clients replace the others, which would make one subject of two.
-  if (/\0|\p{Surrogate}/u.test(subject)) {
+  if (storableText(subject) !== subject) {
     throw new TypeError('subject must be text that can be stored, without NUL and halves of surrogate pairs.')
   }
 }

@@ -73,6 +73,20 @@ export interface Inbox<Tx> {
   joinFailures?(failures: Failures): JoinedInbox<Tx> | undefined
 }
 
+/**
+ * The type of `ctx.tx` in the handlers of an inbox: for handlers that are not inline.
+ *
+ * @example
+ * ```ts
+ * import type { HandlerContext, OrderCreatedEvent, TxOf } from 'tix-webhooks'
+ *
+ * export async function book({ data }: OrderCreatedEvent, ctx: HandlerContext<unknown, TxOf<typeof inbox>>) {
+ *   await ctx.tx.query('INSERT INTO orders (id) VALUES ($1)', [data.order.id])
+ * }
+ * ```
+ */
+export type TxOf<Of extends Inbox<never>> = Of extends Inbox<infer Tx> ? Tx : never
+
 /** A delivery's request to an inbox that is joined with failures. */
 export interface JoinedRequest extends OnceRequest {
   /** The key of its failure, if it has one: that of the event, or one of its bytes if the event has none. */

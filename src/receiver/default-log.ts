@@ -4,6 +4,7 @@ import { callSafely } from '../lib/call-safely.js'
 import { causeOf, messageOf } from '../lib/errors/message-of.js'
 import { readProperty } from '../lib/errors/read-property.js'
 import { redactError } from '../lib/errors/redact-error.js'
+import { adviceOnText } from '../lib/errors/unstorable.js'
 import { userFrames } from '../lib/errors/user-frames.js'
 import { monotonicMs } from '../lib/time/timers.js'
 import type { Delivery } from './delivery.js'
@@ -189,7 +190,8 @@ interface Limited extends Shown {
 
 function shownOf(error: unknown): Shown {
   const redacted = redactError(error)
-  return { message: messageOf(redacted), code: codeOf(redacted), thrown: thrownByUser(redacted) }
+  const message = `${messageOf(redacted)}${adviceOnText(error)}`
+  return { message, code: codeOf(redacted), thrown: thrownByUser(redacted) }
 }
 
 /** Writes to the framework's logger, which has its own way to show an error; else to the console, with the stack below the line. */

@@ -15,6 +15,7 @@ import {
 } from '../errors.js'
 import type { Denial } from '../idempotency/guard.js'
 import { ignoreRejection } from '../lib/call-safely.js'
+import { describeType } from '../lib/describe-type.js'
 import { explainThrown } from '../lib/handler-error.js'
 
 /** The ways a delivery can end. */
@@ -225,16 +226,20 @@ export function isRefusal({ outcome, error }: Outcome): boolean {
 /**
  * The HTTP answer for an outcome: its body contains only the outcome's name.
  *
+ * @throws TypeError when it is not an outcome, such as a promise of one
  * @example
  * ```ts
  * const { status, headers, body } = answerTo(await receiver.receive(delivery))
  * return new Response(body, { status, headers })
  * ```
  */
-export function answerTo(
-  { outcome, code, retryAfterSeconds }: Outcome,
-  { httpVersionMajor = 1 }: AnswerOptions = {},
-): Answer {
+export function answerTo(ended: Outcome, { httpVersionMajor = 1 }: AnswerOptions = {}): Answer {
+  const { outcome, code, retryAfterSeconds } = (ended ?? {}) as Outcome
+  if (!Object.hasOwn(STATUS, outcome)) {
+    throw new TypeError(
+      `answerTo takes the outcome of a delivery, as in answerTo(await receiver.receive(delivery)), not ${describeType(ended)}.`,
+    )
+  }
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
   if (outcome === 'method_not_allowed') headers.allow = 'POST'

@@ -50,12 +50,12 @@ const WORK_OF_A_SEARCH = 100
  * })
  * ```
  */
-export function redactError(error: unknown): unknown {
+export function redactError<Thrown>(error: Thrown): Thrown {
   try {
     const redaction = new Redaction(error)
-    return redaction.databases.size > 0 ? redaction.of(error, 0) : error
+    return redaction.databases.size > 0 ? (redaction.of(error, 0) as Thrown) : error
   } catch {
-    return new Error('an unreadable error')
+    return new Error('an unreadable error') as Thrown
   }
 }
 

@@ -6,6 +6,7 @@ import { redactError } from '../../lib/errors/redact-error.js'
 import { firstUserFrame } from '../../lib/errors/user-frames.js'
 import type { MaybePromise } from '../../lib/maybe-promise.js'
 import { whenSettled } from '../../lib/maybe-promise.js'
+import { storableText } from '../../lib/storable.js'
 import { hmacEngine } from '../../signature/hmac.js'
 import { isSignal } from '../outcome.js'
 import { thrownByUser } from '../thrown-by-user.js'
@@ -36,7 +37,7 @@ export function messageOfFailure(error: unknown): string {
     cause = causeOf(cause)
   }
   const text = messages.join('; caused by: ').slice(0, 2 * MAX_MESSAGE_LENGTH)
-  return storable(withoutCredentials(text), MAX_MESSAGE_LENGTH)
+  return keptText(withoutCredentials(text), MAX_MESSAGE_LENGTH)
 }
 
 /**
@@ -76,7 +77,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Text that every backend can store: without NUL and halves of surrogate pairs, which a cut may leave. */
-export function storable(text: string, maxLength: number): string {
-  return text.slice(0, maxLength).replace(/\0|\p{Surrogate}/gu, '\ufffd')
+/** The start of a text, as every backend can store it: the cut may leave half of a surrogate pair. */
+export function keptText(text: string, maxLength: number): string {
+  return storableText(text.slice(0, maxLength))
 }

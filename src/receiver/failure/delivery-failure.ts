@@ -8,7 +8,7 @@ import { describeValue } from '../../lib/describe-type.js'
 import { shownMessageOf } from '../../lib/errors/shown-message.js'
 import { keyOfBytes } from '../key.js'
 import type { OutcomeCode, OutcomeName } from '../outcome.js'
-import { groupOf, messageOfFailure, storable } from './cause.js'
+import { groupOf, keptText, messageOfFailure } from './cause.js'
 
 /** The options of failures, and the pause, which the deliveries of a receiver share. */
 export interface FailureTerms {
@@ -231,7 +231,7 @@ export class DeliveryFailure implements GuardedFailure {
       key: this.key,
       namespace: terms.namespace,
       ...(account === undefined ? {} : { account }),
-      kind: storable(kind, MAX_TEXT_LENGTH),
+      kind: keptText(kind, MAX_TEXT_LENGTH),
       ...this.ids,
       ...this.bytes,
       failedAt: new Date(terms.now()),
@@ -275,5 +275,5 @@ function idIn(value: unknown): unknown {
 /** An id that can be looked for. */
 function idOf(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '' || value.length > MAX_TEXT_LENGTH) return undefined
-  return storable(value, MAX_TEXT_LENGTH) === value ? value : undefined
+  return keptText(value, MAX_TEXT_LENGTH) === value ? value : undefined
 }
