@@ -162,11 +162,9 @@ const REDIS_LIMITED: Kind['clients'] = {
     return { store: redisStore(client), close: async () => client.disconnect() }
   },
   async 'node-redis'(url) {
-    const client = createClientPool({
-      url,
-      socket: { socketTimeout: 300, reconnectStrategy: () => 20 },
-      pingInterval: 100,
-    })
+    const options = { url, socket: { socketTimeout: 300, reconnectStrategy: () => 20 }, pingInterval: 100 }
+    // Without these options, a pool with room for more recovers too, but keeps the silent connections.
+    const client = createClientPool(options, { minimum: 1, maximum: 1 })
     client.on('error', () => {})
     await client.connect()
     return { store: redisStore(client), close: async () => client.destroy() }
