@@ -38,9 +38,9 @@ const FULL = `A disk or a table of the server is full: make room. ${NOTHING_WRIT
 const TOO_MANY =
   'The server has no connection left for this user or at all: make the pools of all processes together smaller than the limit (max_connections, MAX_USER_CONNECTIONS).'
 const READ_ONLY =
-  'This server is read-only, such as a replica, or a primary after a failover, or the session is, by transaction_read_only: the connection is closed, and the next one must reach the primary.'
+  'This server is read-only, such as a replica, or the session is, by transaction_read_only: connect the pool to the primary. After a failover, the next delivery reaches it over a new connection.'
 const NOT_READY =
-  'This node of a cluster takes no writes, as while it joins or has lost the others: the connection is closed, and the next one must reach another node.'
+  'This node of a cluster takes no writes, as while it joins or has lost the others: the next delivery reaches another over a new connection, if the address of the pool is that of the cluster.'
 const TOO_SLOW = `The server canceled the statement: it took longer than max_execution_time or max_statement_time, or was killed by hand. ${NOTHING_WRITTEN}`
 const SLOW_CONNECTION =
   'No connection was free within the time-out: is the server reachable, and the pool large enough for concurrent deliveries?'

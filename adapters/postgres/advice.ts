@@ -70,7 +70,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
     'The handler sent nothing to Postgres for longer than idleTimeoutSeconds, or than the server allows, so its transaction was ended: do what takes long before the first statement, or after the commit.',
   '25P04': `The transaction took longer than maxRunSeconds, or than transaction_timeout, and Postgres ended it. ${NOTHING_WRITTEN}`,
   [READ_ONLY]:
-    'This database is read-only, such as a replica, or a primary after a failover: the connection is closed, and the next one must reach the primary. If it is that, default_transaction_read_only is on.',
+    'This database is read-only, such as a replica: connect the pool to the primary. After a failover, the next delivery reaches it over a new connection. If it is the primary, default_transaction_read_only is on.',
   '26000':
     'A prepared statement was made on another connection, as behind PgBouncer in transaction mode: set prepare: false for postgres.js, or max_prepared_statements in PgBouncer 1.21 or newer.',
   '57P01': STARTING,

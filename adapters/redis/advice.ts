@@ -21,7 +21,7 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
   [
     /\bREADONLY /,
     'store_unavailable',
-    'This Redis is a read-only replica, or became one in a failover: the connection is closed, and the next one must reach the primary. Connect the client to the primary, or let it follow a failover (Sentinel, Cluster).',
+    'This Redis is a read-only replica: connect the client to the primary, or let it follow a failover (Sentinel, Cluster). After one, the next delivery reaches the primary over a new connection.',
   ],
   [
     /\b(NOAUTH|NOPERM|WRONGPASS) |user executing the script can't run/,
