@@ -104,8 +104,9 @@ async function outcomesOf({ command, clock = {}, omitted = [] }: Omit<Runner, 'n
   })
   try {
     const output = Promise.all([text(child.stdout), text(child.stderr)])
-    const [exitCode] = await once(child, 'exit')
-    if (exitCode !== 0) throw new Error(`It ended with ${exitCode}: ${(await output).join('')}`)
+    const [exitCode, signal] = await once(child, 'exit')
+    if (signal === null && exitCode !== 0)
+      throw new Error(`It ended with ${exitCode}: ${(await output).join('')}`)
     return JSON.parse(readFileSync(outcomes, 'utf8'))
   } finally {
     rmSync(temporary, { recursive: true })

@@ -44,6 +44,6 @@ export function areMicrotasksFake(): boolean {
 }
 
 /** Whether a timer function is one of sinon's, on which jest's and vitest's are built: it fires only when its clock ticks. */
-function isFakeTimer(timer: unknown): boolean {
+export function isFakeTimer(timer: unknown): boolean {
   return typeof timer === 'function' && 'clock' in timer
 }

@@ -1,3 +1,4 @@
+import { isFakeTimer } from '../deliveries/streamed-body.js'
 import { context } from './context.js'
 import { makeDeadResult, ProcessDied } from './dead-process.js'
 import { type Call, type Fault, isAt } from './faults.js'
@@ -153,7 +154,7 @@ export class ProcessLife {
 
   /** Notes a timer of the process. */
   timer(ms: number): void {
-    if (ms >= SOON_MS) return
+    if (ms >= SOON_MS || areFake) return
     this.timers += 1
     setTimeout(() => {
       this.timers -= 1
@@ -240,25 +241,38 @@ export class ProcessLife {
 
   /** No call is in flight but those that wait for its own callbacks, no timer is due soon, and there was no call for some turns. */
   private async quiet(): Promise<void> {
-    let isLate = false
-    const late = setTimeout(() => {
-      isLate = true
-    }, SOON_MS)
     let before = -1
-    for (let quiet = 0; quiet < QUIET_TURNS && !isLate && this.isAlive; quiet += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 1))
+    for (
+      let turn = 0, quiet = 0;
+      quiet < QUIET_TURNS && turn < SOON_MS && this.isAlive;
+      turn += 1, quiet += 1
+    ) {
+      await aTurn()
       if (this.events !== before || this.inFlight.size > this.callbacks || this.timers > 0) quiet = 0
       before = this.events
     }
-    clearTimeout(late)
   }
 }
 
-/** Taken before a test puts a fake clock in. */
+/** Taken before a test puts a fake clock in, unless that was before this module was loaded. */
 const { setTimeout, clearTimeout } = globalThis
+const areFake = isFakeTimer(setTimeout)
 const SOON_MS = 1000
 /** An answer by a socket takes a few. */
 const QUIET_TURNS = 20
+
+/** A turn of the event loop, of at least a millisecond if the timers are real. */
+function aTurn(): Promise<unknown> {
+  return new Promise((resolve) => {
+    if (!areFake) return void setTimeout(resolve, 1)
+    const { port1, port2 } = new MessageChannel()
+    port1.onmessage = () => {
+      port1.close()
+      resolve(undefined)
+    }
+    port2.postMessage(undefined)
+  })
+}
 
 /** Waits for a promise, but not forever: a call may wait for an event that never happens. */
 async function soon(promise: Promise<unknown>): Promise<void> {

@@ -1,9 +1,3 @@
-/** Taken before a fake clock is put in. */
-const { setTimeout, clearTimeout } = globalThis
-
-/** A part that takes longer hangs. */
-const LIMIT_MS = 20_000
-
 const secret = 'whsec_test'
 const quiet = () => {}
 const on = { 'order.created': quiet, 'event.published': quiet }
@@ -137,16 +131,13 @@ exports.outcomes = async (modules, omitted = []) => {
   const outcomes = {}
   for (const [name, part] of Object.entries(PARTS)) {
     if (omitted.includes(name)) continue
-    let timer
-    const limit = new Promise((resolve) => {
-      timer = setTimeout(resolve, LIMIT_MS, 'hangs')
-    })
-    const ended = part(modules).then(
+    // What the parent finds if it has to end this process; a timer of ours may be a fake one.
+    outcomes[name] = 'hangs'
+    exports.report(outcomes)
+    outcomes[name] = await part(modules).then(
       () => 'ok',
       (error) => String(error),
     )
-    outcomes[name] = await Promise.race([ended, limit])
-    clearTimeout(timer)
   }
   return outcomes
 }
