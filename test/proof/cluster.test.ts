@@ -2,16 +2,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { ddl } from 'tix-webhooks/postgres'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { useBundle } from '../support/bundle.js'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { freePort } from '../support/free-port.js'
 import { onPostgres, postgresUrl, postgresVariables } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { jsonHeaders } from '../support/raw-bytes-harness.js'
-
-// Several processes start, one after the other, and a loaded machine is slow.
-vi.setConfig({ testTimeout: 120_000 })
 
 onPostgres('an app of several processes by node:cluster', () => {
   const database = testDatabase()
@@ -38,8 +35,7 @@ onPostgres('an app of several processes by node:cluster', () => {
     primary.stdout.on('data', (chunk) => {
       output += chunk
     })
-    const printed = (line: string) =>
-      vi.waitFor(() => expect(output.includes(`${line}\n`), line).toBe(true), { timeout: 60_000 })
+    const printed = (line: string) => expect.poll(() => output.split('\n')).toContain(line)
     await printed('ready')
 
     let isOver = false

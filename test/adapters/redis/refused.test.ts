@@ -59,7 +59,7 @@ onOwnRedis('a connection of an app that its store shares', () => {
     }
     const store = redisStore(client)
     const calls = Promise.allSettled([store.claim(claimOf('a', 't')), store.claim(claimOf('b', 't'))])
-    await vi.waitUntil(() => closing.length > 0)
+    await expect.poll(() => closing).not.toEqual([])
     closing[0]?.()
     await calls
     expect(client.sendCommand.mock.calls).toEqual([[['QUIT']]])
