@@ -80,7 +80,8 @@ export function runnerOf<Tx>(
         await work(handed)
       } catch (error) {
         thrown = { error }
-        throw error
+        // Not the error itself, which may be of another server, or have a code by which a library would run it again.
+        throw new Error('The handler failed, so its transaction is rolled back.')
       }
       return opening
     }

@@ -12,6 +12,7 @@ import { ddl as mysqlDdl, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webh
 import { ddl as postgresDdl, postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { ROLLBACK_MS } from '../../src/durations.js'
 import { orderCreated, SECRET } from '../support/deliveries.js'
 import { failedDelivery } from '../support/failed-delivery.js'
 import { MYSQL_LIBRARIES, openLibrary, POSTGRES_LIBRARIES } from '../support/libraries.js'
@@ -43,6 +44,8 @@ interface Opened {
   readonly failures?: KeptFailures & Purging
   /** Default: as many as it may. */
   readonly connections?: number
+  /** Two writes of the app in a transaction that outlasts the limit of a ROLLBACK of ours. Resolves to those that are there. */
+  readonly transfer?: () => Promise<unknown>
   close(): Promise<unknown>
 }
 
@@ -194,7 +197,18 @@ function openMysql(pool: mysql.Pool | mariadb.Pool): Opened {
 
 async function postgresJs(url: string, max: number, options: object = {}): Promise<Opened> {
   const sql = postgres(url, { max, fetch_types: false, onnotice() {}, ...options })
-  return openPostgres(sql, () => sql.end({ timeout: 0 }))
+  return {
+    ...openPostgres(sql, () => sql.end({ timeout: 0 })),
+    async transfer() {
+      await sql.begin(async (tx) => {
+        await tx`INSERT INTO orders VALUES ('debit')`
+        // In short statements, because postgres.js holds back a foreign one while another is in progress.
+        for (let passed = 0; passed < ROLLBACK_MS + 500; passed += 50) await tx`SELECT pg_sleep(0.05)`
+        await tx`INSERT INTO orders VALUES ('credit')`
+      })
+      return (await sql`DELETE FROM orders RETURNING id`).map(({ id }) => id)
+    },
+  }
 }
 
 async function pg(url: string, max: number): Promise<Opened> {
@@ -400,6 +414,46 @@ for (const { name, describe, start, clients, limited = {} } of KINDS) {
       let failed = 0
       while (!(await succeeds()) && failed < 10) failed++
       expect(failed).toBeLessThanOrEqual(3)
+    })
+
+    // postgres.js sends a ROLLBACK when the work of a transaction fails, also if its connection has been closed and opened again since.
+    const { 'postgres.js': open } = clients
+    test.skipIf(open === undefined)('a transaction of the app on the new connection is whole', async () => {
+      const opened = await openThrough(open as Open, 1)
+      await opened.inbox?.check()
+      await failOver()
+      await expect(opened.inbox?.check()).rejects.toThrow(REFUSED)
+      expect(await opened.transfer?.()).toEqual(['debit', 'credit'])
+    })
+
+    test('a handler whose error is that of another server loses no connection', async () => {
+      for (const [client, open] of Object.entries(clients)) {
+        const before = proxy.connections
+        const opened = await openThrough(open, 1)
+        // A library may close its connection after any error.
+        if (opened.connections !== undefined) continue
+        const otherServers = Object.assign(
+          new Error('The MySQL server is running with the --read-only option'),
+          {
+            code: '25006',
+            errno: 1290,
+            sqlState: 'HY000',
+          },
+        )
+        const { send } = receiving({
+          ...protectionOf(opened),
+          on: {
+            'order.created': (event: { data: { order: { id: string } } }) => {
+              if (event.data.order.id === 'fails') throw otherServers
+            },
+          },
+        })
+        await send(orderCreated())
+        const own = proxy.connections - before
+        expect([client, (await send(orderCreated({ id: 'fails' }))).outcome]).toEqual([client, 'failed'])
+        await send(orderCreated())
+        expect([client, proxy.connections - before]).toEqual([client, own])
+      }
     })
 
     // At once, because pools of pg, mysql2 and mariadb are left to our own limits of 12 s.

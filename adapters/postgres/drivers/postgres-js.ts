@@ -72,7 +72,10 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
       /** The error of a server whose session we have ended: what the library says then is only that. */
       let wrong: { error: unknown } | undefined
 
-      /** Waits until postgres.js has noticed that the session has ended, which ends `begin`: its own ROLLBACK would go to the next one. */
+      /**
+       * Waits until postgres.js has noticed that the session has ended, which ends `begin`: its own ROLLBACK would go to the next one. To be
+       * called in `unlessLost`, so that it settles only if the session has not ended in time.
+       */
       async function leave(tx: PostgresJsTransaction): Promise<void> {
         const leaving = Promise.resolve(tx.unsafe(LEAVE_WHEN_IDLE)).then(() => new Promise<never>(() => {}))
         await within<unknown>(leaving, ROLLBACK_MS, () => {}).catch(() => {})
@@ -82,11 +85,13 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
         const ended = await beginning(transaction<{ result: R }>, async (tx) => {
           const result = await scope
             .unlessLost(() => scope.run(() => work(tx, scope.bind(tx))))
-            .catch(async (error) => {
+            .catch((error) => {
               if (!isWrongServer(error)) throw error
               wrong = { error }
-              await leave(tx)
-              throw error
+              return scope.unlessLost(async () => {
+                await leave(tx)
+                throw error
+              })
             })
           const commit = commitOf(result)
           if (commit === null) {
