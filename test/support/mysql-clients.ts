@@ -43,6 +43,8 @@ export function createMariadb(
     connectionLimit,
     // By default it opens them all at once.
     minimumIdle: 1,
+    // The default, a second, is too short on a busy machine.
+    connectTimeout: 30_000,
     // For an account with a password and without TLS on a MySQL.
     allowPublicKeyRetrieval: true,
     ...more,

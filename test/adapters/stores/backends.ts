@@ -7,6 +7,7 @@ import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { describe, onTestFinished } from 'vitest'
 import { testMysqlDatabase } from '../../support/mysql-database.js'
 import { onMysql, onPostgres } from '../../support/on-servers.js'
+import { WAIT_LIMIT_MS } from '../../support/patience.js'
 import { openPg, openPostgresJs } from '../../support/postgres-clients.js'
 import { testDatabase } from '../../support/postgres-database.js'
 import { DRIVERS, useDatabases } from '../../support/sqlite-drivers.js'
@@ -173,7 +174,10 @@ const MYSQL = POOLS.map(
             {
               ...(port !== undefined && { port }),
               ...(connections !== undefined && { connectionLimit: connections }),
-              ...(name === 'mariadb' && { more: { acquireTimeout: 500 } }),
+              // One that is refused is asked for again until then.
+              ...(name === 'mariadb' && {
+                more: { acquireTimeout: (user ?? port) === undefined ? WAIT_LIMIT_MS : 500 },
+              }),
             },
           )
           const [ofStore, ofInbox, ofFailures] = optionsOf(options)
