@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const NAME = 'tix-webhooks-sandbox'
-const { version } = readManifest(new URL('package.json', import.meta.url))
+const { version, engines } = readManifest(new URL('package.json', import.meta.url))
 const INSTALL = `npm install -D ${NAME}@${version}`
 
 function readManifest(file) {
@@ -28,8 +28,22 @@ function findSandbox() {
   return undefined
 }
 
+/** The oldest Node that the package runs on, if this is an older one. Deno calls itself a Node, too. */
+function missingNode({ node, deno }) {
+  const oldest = engines.node.replace('>=', '')
+  const [[major, minor], [thisMajor, thisMinor]] = [oldest, node].map((version) =>
+    version.split('.').map(Number),
+  )
+  const isOld = thisMajor < major || (thisMajor === major && thisMinor < minor)
+  return deno === undefined && isOld ? oldest : undefined
+}
+
+const oldest = missingNode(process.versions)
 const sandbox = findSandbox()
-if (sandbox === undefined) {
+if (oldest !== undefined) {
+  console.error(`tix-webhooks needs Node ${oldest} or newer, and this is Node ${process.versions.node}.`)
+  process.exitCode = 1
+} else if (sandbox === undefined) {
   console.error(`The command is in a package of its own. Install it:\n\n  ${INSTALL}\n`)
   process.exitCode = 1
 } else {

@@ -85,7 +85,7 @@ export interface Inbox<Tx> {
  * }
  * ```
  */
-export type TxOf<Of extends Inbox<never>> = Of extends Inbox<infer Tx> ? Tx : never
+export type TxOf<Of extends Inbox<unknown>> = Of extends Inbox<infer Tx> ? Tx : never
 
 /** A delivery's request to an inbox that is joined with failures. */
 export interface JoinedRequest extends OnceRequest {

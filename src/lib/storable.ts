@@ -15,9 +15,11 @@ export function storableText(text: string): string {
  * @throws TypeError when it is nested deeper than 1,000 levels, or contains itself
  * @example
  * ```ts
- * import { storable } from 'tix-webhooks'
+ * import { type HandlerContext, type OrderCreatedEvent, storable, type TxOf } from 'tix-webhooks'
  *
- * await ctx.tx.query('INSERT INTO orders (id, data) VALUES ($1, $2)', [ctx.key, storable(event.data)])
+ * export async function book({ data }: OrderCreatedEvent, ctx: HandlerContext<unknown, TxOf<typeof inbox>>) {
+ *   await ctx.tx.query('INSERT INTO orders (id, data) VALUES ($1, $2)', [data.order.id, storable(data)])
+ * }
  * ```
  */
 export function storable<T>(value: T): T {

@@ -4,6 +4,7 @@ import type { Failure } from '../failures/failures.js'
 import { type Caller, checkedFor } from '../lib/call-site.js'
 import { checkTimerSeconds } from '../lib/check-number.js'
 import { isPromise } from '../lib/maybe-promise.js'
+import { checkNodeVersion } from '../lib/node-version.js'
 import { parseSignatureHeader } from '../signature/header.js'
 import { matchSignature } from '../signature/match.js'
 import { checkTimestamp, signatureAgeSeconds, signedAt } from '../signature/signature.js'
@@ -45,6 +46,7 @@ export interface Receiver<Request = unknown> extends Operations<Request> {
  * Makes a receiver: the core of all adapters, without any framework.
  *
  * @throws TypeError that names the option and the fix
+ * @throws ConfigurationError on a Node below 20.19
  * @example
  * ```ts
  * const receiver = createReceiver({ secret, on: { 'order.created': async (event) => issue(event.data.tickets) } })
@@ -69,6 +71,7 @@ export function createReceiverFor<
   Schemas extends SchemaMap<keyof Schemas>,
   Found extends Account | undefined,
 >(caller: Caller, options: WebhookOptions<Request, Tx, Schemas, Found>): Receiver<Request> {
+  checkNodeVersion()
   const settings = checkedFor(caller, () => resolveSettings(options))
   const { scheme } = settings
   const drain = new Drain()

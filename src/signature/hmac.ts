@@ -5,6 +5,7 @@
 
 import { encode, encodeHex } from '../lib/encoding.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
+import { checkNodeVersion } from '../lib/node-version.js'
 
 export type HmacAlgorithm = 'SHA-256' | 'SHA-512'
 
@@ -51,6 +52,7 @@ let engine: HmacEngine | undefined
 /** The engine of this runtime, chosen at the first call. */
 export function hmacEngine(): HmacEngine {
   if (engine === undefined) {
+    checkNodeVersion()
     const nodeCrypto = findNodeCrypto()
     engine = nodeCrypto === undefined ? webEngine(globalThis.crypto) : nodeEngine(nodeCrypto)
   }

@@ -400,6 +400,20 @@ describe('the command', () => {
     expect(await node([command(project.both), '--version'], planted)).toBe(`${receiverJson.version}\n`)
   })
 
+  test('names the Node that it needs', () => {
+    const old = "data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.18.3'}})"
+    const { status, stderr } = spawnSync(process.execPath, [
+      '--import',
+      old,
+      command(project.both),
+      '--version',
+    ])
+    expect([status, String(stderr)]).toEqual([
+      1,
+      'tix-webhooks needs Node 20.19 or newer, and this is Node 20.18.3.\n',
+    ])
+  })
+
   // As pnpm does it: the first package cannot resolve the second from its own folder.
   test('is found from the project if the packages are stored apart', async () => {
     const apart = join(temporary, 'apart')

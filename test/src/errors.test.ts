@@ -86,8 +86,30 @@ test('RetryLater takes whole seconds from 1 to 86,400, which Retry-After can exp
   for (const value of [0, -1, 1.5, 86_401, Number.NaN, Number.POSITIVE_INFINITY, '60', null, undefined]) {
     const make = () => new RetryLater({ afterSeconds: value as number })
     expect(make).toThrow(TypeError)
-    expect(make).toThrow(/RetryLater: afterSeconds must be a whole number of seconds from 1 to 86400; round/)
+    expect(make).toThrow(/RetryLater: afterSeconds must be a whole number of seconds from 1 to 86400, as in /)
   }
+})
+
+/** As JavaScript may call it. */
+const loose = api as unknown as Record<string, (...args: unknown[]) => unknown> & {
+  [Name in 'RetryLater' | 'Discard']: new (
+    ...args: unknown[]
+  ) => unknown
+}
+test.each<[string, () => unknown, string]>([
+  ['new RetryLater()', () => new loose.RetryLater(), 'RetryLater: afterSeconds must be'],
+  ['new RetryLater(null)', () => new loose.RetryLater(null), 'as in new RetryLater({ afterSeconds: 60 })'],
+  ['new RetryLater(60)', () => new loose.RetryLater(60), 'not undefined; round'],
+  ['new Discard({ reason })', () => new loose.Discard({ reason: 'free' }), 'Discard: reason must be a text'],
+  ['new Discard(error)', () => new loose.Discard(new Error('free')), 'not an object'],
+  ['answerTo()', () => loose.answerTo?.(), 'not undefined'],
+  ['answerTo() of a promise', () => loose.answerTo?.(Promise.resolve()), 'not a promise'],
+  ['answerTo({})', () => loose.answerTo?.({}), 'answerTo takes the outcome of a delivery'],
+  ['isKind(event)', () => loose.isKind?.({ type: 'order.created' }), 'isKind takes an event and a kind'],
+  ['isKind()', () => loose.isKind?.(), 'isKind takes an event and a kind'],
+])('%s is a TypeError that says what is missing', (_, call, message) => {
+  expect(call).toThrow(TypeError)
+  expect(call).toThrow(message)
 })
 
 test('an error that anybody can cause costs no stack, and leaves those of others as they are', () => {

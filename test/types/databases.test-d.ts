@@ -11,7 +11,7 @@ import type { Connection, Pool as MysqlPool, PoolConnection } from 'mysql2/promi
 import type { Client, Pool, PoolClient } from 'pg'
 import type { Sql, TransactionSql } from 'postgres'
 import type { createClient } from 'redis'
-import { createReceiver, type HandlerContext, type Inbox, type WebhookOptions } from 'tix-webhooks'
+import { createReceiver, type HandlerContext, type Inbox, type TxOf, type WebhookOptions } from 'tix-webhooks'
 import {
   type DurableObjectNamespace,
   durableObjectStore,
@@ -46,6 +46,36 @@ describe('the transaction of a handler', () => {
   const on: WebhookOptions<unknown, Tx>['on'] = {
     'order.created': (_event, ctx) => ctx.tx.insert('orders', {}),
   }
+
+  test('is TxOf the inbox, for handlers that are not inline', () => {
+    expectTypeOf<TxOf<Inbox<Tx>>>().toEqualTypeOf<Tx>()
+    const ofPg = postgresInbox({} as Pool)
+    const ofMysql = mysqlInbox({} as MysqlPool)
+    const ofSqlite = sqliteInbox({} as Libsql.Database)
+    const ofKysely = postgresInbox<Transaction<Tables>>({} as PostgresDriver<Transaction<Tables>>)
+    expectTypeOf<TxOf<typeof ofKysely>>().toEqualTypeOf<Transaction<Tables>>()
+    expectTypeOf<TxOf<typeof ofSqlite>>().toEqualTypeOf<SqliteTransaction<Libsql.Database>>()
+    createReceiver({
+      ...common,
+      inbox: ofPg,
+      on: {
+        'order.created': (_event, ctx: HandlerContext<unknown, TxOf<typeof ofPg>>) =>
+          ctx.tx.query('SELECT 1'),
+        // @ts-expect-error the transaction of another inbox
+        'event.*': (_event, ctx: HandlerContext<unknown, TxOf<typeof ofSqlite>>) => ctx.tx.commit(() => {}),
+      },
+    })
+    createReceiver({
+      ...common,
+      inbox: ofMysql,
+      on: {
+        'order.created': (_event, ctx: HandlerContext<unknown, TxOf<typeof ofMysql>>) =>
+          ctx.tx.query('SELECT 1'),
+      },
+    })
+    // @ts-expect-error a store has no transaction
+    expectTypeOf<TxOf<ReturnType<typeof redisStore>>>()
+  })
 
   test('is that of the inbox that a function of the request resolves to', () => {
     createReceiver({

@@ -13,6 +13,8 @@ import {
   type Outcome,
   type Receiver,
   type Replayed,
+  redactError,
+  storable,
   unchecked,
   type WebhookOptions,
 } from 'tix-webhooks'
@@ -175,4 +177,11 @@ test('parkAfter has a limit', () => {
   createReceiver({ ...common, parkAfter: { hours: 20, attempts: undefined } })
   // @ts-expect-error it parks nothing
   createReceiver({ ...common, parkAfter: {} })
+})
+
+test('what redactError and storable are given keeps its type', () => {
+  expectTypeOf(redactError(new RangeError('m'))).toEqualTypeOf<RangeError>()
+  expectTypeOf(redactError({} as unknown)).toEqualTypeOf<unknown>()
+  expectTypeOf(storable({} as OrderCreatedEvent)).toEqualTypeOf<OrderCreatedEvent>()
+  expectTypeOf(storable('text' as string | undefined)).toEqualTypeOf<string | undefined>()
 })
