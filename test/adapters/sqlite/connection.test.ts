@@ -1,4 +1,4 @@
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync } from 'node:fs'
 import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { expect, test, vi } from 'vitest'
 import { failedDelivery } from '../../support/failed-delivery.js'
@@ -244,6 +244,16 @@ onEachDriver('the connection', ({ open, path, driver }) => {
     other.exec('BEGIN IMMEDIATE')
     await check(2_000)
     clock.mockRestore()
+  })
+
+  test('whose -wal cannot be opened, as in a folder that may not be written, is refused with advice', async () => {
+    await migrated()
+    copyFileSync(path(), path('sealed.db'))
+    mkdirSync(path('sealed.db-wal'))
+    const db = open('sealed.db')
+    for (const call of [() => once(db, 'k'), () => sqliteStore(db).check(), () => sqliteInbox(db).check()]) {
+      await expectUnavailable(call(), /^SQLite could not open the file, or its -wal and -shm beside it/)
+    }
   })
 
   test('that waits for a switch to WAL in vain writes nothing in the mode that it is in', async () => {
