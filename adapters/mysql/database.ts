@@ -9,11 +9,6 @@ export interface Database {
   /** Quoted, and with a dot; empty until it is known. */
   readonly prefix: string
   /**
-   * Whether what was committed can be read before it is on disk, so that an answer which rests on it waits for a commit of its own: InnoDB
-   * flushes after it has made a commit visible, unless there is a binary log, which is flushed before. False until it is known.
-   */
-  readonly showsUnflushed: boolean
-  /**
    * Looks it up, unless it is known. It warns once if the server can lose confirmed writes.
    *
    * @throws StoreError when a setting of the connections changes what our statements do
@@ -39,27 +34,22 @@ function configured(pool: object): string | undefined {
 
 function createDatabase(given: string | undefined): Database {
   let prefix: string | undefined
-  let showsUnflushed = false
   return {
     get prefix() {
       return prefix ?? ''
     },
-    get showsUnflushed() {
-      return showsUnflushed
-    },
     async find(ask) {
       if (prefix !== undefined) return
-      const [found, { unsafe, hasBinaryLog }] = await askOnce(ask)
+      const [found, unsafe] = await askOnce(ask)
       const name = given ?? found
       if (prefix !== undefined) return
       prefix = name === '' ? '' : `${quote(name)}.`
-      showsUnflushed = unsafe.length === 0 && !hasBinaryLog
       for (const variable of unsafe) warnOfLoss(variable)
     },
   }
 }
 
-async function askOnce(ask: Ask): Promise<readonly [name: string, flushing: Flushing]> {
+async function askOnce(ask: Ask): Promise<readonly [name: string, unsafe: readonly string[]]> {
   // Without its LIMIT, sql_select_limit = 0 would leave no row.
   const sql = `SELECT CONCAT('x', HEX(COALESCE(DATABASE(), ''))), @@sql_select_limit < 1000,
     FIND_IN_SET('SIMULTANEOUS_ASSIGNMENT', @@sql_mode) LIMIT 1`
@@ -67,31 +57,22 @@ async function askOnce(ask: Ask): Promise<readonly [name: string, flushing: Flus
   // So many rows are read by a statement without a LIMIT of its own.
   if (Number(isLimited) === 1) throw new StoreError('store_unavailable', SELECT_LIMIT)
   if (Number(position) > 0) throw new StoreError('store_unavailable', OTHER_ASSIGNMENT)
-  return [UTF8.decode(bytesIn(name)), await flushingOf(ask)]
+  return [UTF8.decode(bytesIn(name)), await unsafeSettings(ask)]
 }
 
-/** What the server does with a commit. */
-interface Flushing {
-  /** The variables by which it can lose commits that it has confirmed. */
-  readonly unsafe: readonly string[]
-  readonly hasBinaryLog: boolean
-}
-
-/** Other servers, which only speak the protocol, have no such variables. */
-async function flushingOf(ask: Ask): Promise<Flushing> {
+/** The variables by which the server can lose commits that it has confirmed. Other servers, which only speak the protocol, have none. */
+async function unsafeSettings(ask: Ask): Promise<readonly string[]> {
   try {
     const sql = 'SELECT @@innodb_flush_log_at_trx_commit, @@log_bin + 0, @@sync_binlog'
     const [atCommit, logged, flushed] = ((await ask(sql)).rows[0] ?? []).map(Number)
-    const hasBinaryLog = logged === 1
-    const unsafe = [
+    return [
       // 0 and 2 write the log once a second.
       ...(atCommit === 0 || atCommit === 2 ? ['innodb_flush_log_at_trx_commit'] : []),
       // After a crash, what is not in the binary log is rolled back.
-      ...(hasBinaryLog && flushed !== 1 ? ['sync_binlog'] : []),
+      ...(logged === 1 && flushed !== 1 ? ['sync_binlog'] : []),
     ]
-    return { unsafe, hasBinaryLog }
   } catch {
-    return { unsafe: [], hasBinaryLog: true }
+    return []
   }
 }
 

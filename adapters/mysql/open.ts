@@ -46,7 +46,7 @@ export function opener(
     FOR UPDATE SKIP LOCKED
     ON DUPLICATE KEY UPDATE
       run = IF(LAST_INSERT_ID(IF(expires_at <= ${NOW}, ${TAKEN}, ${HANDLED})) = ${TAKEN}, VALUES(run), run),
-      handled_at = IF(expires_at <= ${NOW}, ${NOW}, ${records.showsUnflushed ? TOUCHED : 'handled_at'}),
+      handled_at = IF(expires_at <= ${NOW}, ${NOW}, ${TOUCHED}),
       expires_at = IF(expires_at <= ${NOW}, VALUES(expires_at), expires_at)`
 
   /** Its own record is the one that this transaction has locked; that of another, which runs, is not waited for. */
@@ -89,7 +89,10 @@ function statusBy({ written }: Answer): Opening['status'] | undefined {
 /** Another date, which means the same: InnoDB writes nothing, and so flushes nothing, for an update that changes nothing. */
 const TOUCHED = 'handled_at + INTERVAL IF(MICROSECOND(handled_at) % 2 = 1, -1, 1) MICROSECOND'
 
-/** A write to a record that was read: its commit is on disk only after that of the record. */
+/**
+ * A write to a record that was read: its commit is on disk only after that of the record. InnoDB shows a commit before it has flushed it,
+ * unless the commit is in the binary log, which not every one is on a server that has such a log.
+ */
 export function touching(records: Table, key: string): string {
   return `UPDATE ${records.name} SET handled_at = ${TOUCHED} WHERE \`key\` = ${bytes(key)} AND ${IS_LIVE}`
 }
@@ -100,7 +103,6 @@ export async function flushed(
   records: Table,
   key: string,
 ): Promise<void> {
-  if (!records.showsUnflushed) return
   try {
     await retryConflicts(() => driver.transaction((tx) => driver.query(tx, touching(records, key))))
   } catch (error) {

@@ -88,7 +88,7 @@ export function runnerOf<Tx>(
 
     function endingOf({ status }: Opening): Ending {
       // The statement that has found the record has also touched it: the commit waits until both are on disk.
-      if (status === 'duplicate') return { commits: records.showsUnflushed }
+      if (status === 'duplicate') return { commits: true }
       if (status !== 'opened') return { commits: false }
       return { commits: true, isMarked: true, proof: key === null ? undefined : proofOf(records, key, run) }
     }

@@ -46,7 +46,7 @@ export const STORE_COLUMNS = {
  */
 export const ANSWER = { claimed: 0, completed: 1, released: 2, inFlight: 3 } as const
 
-/** The same answer, and another number than that of before. */
+/** The same answer, and another number than that of before: InnoDB writes nothing, and so flushes nothing, for the same one. */
 const TOUCHED = `IF(answer = ${ANSWER.completed}, ${ANSWER.completed + 4}, ${ANSWER.completed})`
 
 /** The answers to the other requests. */
@@ -58,8 +58,7 @@ const REFUSED = 2
  *
  * Assignments are made from left to right, and see what those before them have assigned: so the answer is first, and decides the rest.
  */
-/** @param touches whether a claim of a completed record must write: InnoDB writes nothing, and so flushes nothing, for the same answer */
-export function statementsFor(table: string, touches: boolean): StoreStatements {
+export function statementsFor(table: string): StoreStatements {
   const inserting = (state: string, requests: readonly StoreRequest[]): string => {
     const rows = requests.map(({ key, token = '', leaseMs = 0, retainMs = 0 }) => {
       const expires = inMs(retainMs)
@@ -77,7 +76,7 @@ export function statementsFor(table: string, touches: boolean): StoreStatements 
           WHEN state = 'running' AND token = VALUES(token) THEN 4 * attempt
           WHEN state = 'running' AND lease_until <= ${NOW} THEN 4 * (attempt + 1)
           WHEN state = 'released' AND token <> VALUES(token) THEN 4 * (attempt + 1)
-          WHEN state = 'completed' THEN ${touches ? TOUCHED : ANSWER.completed}
+          WHEN state = 'completed' THEN ${TOUCHED}
           WHEN state = 'released' THEN ${ANSWER.released}
           ELSE 4 * ${MS_LEFT_SQL} + ${ANSWER.inFlight}
         END),

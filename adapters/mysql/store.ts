@@ -80,7 +80,7 @@ function createStore(pool: MysqlPool, options: MysqlStoreOptions): MysqlStore {
     if (!isChecked) await checkAutocommit(ask)
     isChecked = true
     await table.find(ask)
-    return statementsFor(table.name, table.showsUnflushed)
+    return statementsFor(table.name)
   }
 
   const { start, purge } = createPurger(deleteExpired, options.purgeEverySeconds)
@@ -165,7 +165,7 @@ function createStore(pool: MysqlPool, options: MysqlStoreOptions): MysqlStore {
     await statements()
     const { rows } = await driver.reading((asked) => asked(findingCompleted(table.name, keys)))
     const found = rows.map(([key]) => textIn(key))
-    if (found.length > 0 && table.showsUnflushed) {
+    if (found.length > 0) {
       await ask(touchingCompleted(table.name, found)).catch((error) => {
         // One that may only read, such as in a move from another store, cannot wait until they are on disk.
         if (!isForbidden(error) && !isWrongServer(error)) throw error

@@ -14,8 +14,6 @@ export interface Table {
   readonly table: string
   /** To be called before a statement that uses the table, on the same connection. */
   find(ask: Ask): Promise<void>
-  /** See `Database`. */
-  readonly showsUnflushed: boolean
   /** The SQL that creates it. */
   readonly ddl: string
   /** Deletes expired records, `limit` at most, in the transaction of `ask`, and returns their number. */
@@ -115,9 +113,6 @@ export function tableOf({
       return nameNow()
     },
     table,
-    get showsUnflushed() {
-      return database.showsUnflushed
-    },
     find: (ask) => database.find(ask),
     ddl: [creating(`${named ?? ''}${quote(table)}`), filling?.statement(`${named ?? ''}${quote(table)}`)]
       .filter((statement) => statement !== undefined)

@@ -171,7 +171,6 @@ function createFailures<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: MysqlFai
 
   /** Returns once a failure that was read is on disk: a commit that has written is so only after all before it. */
   async function flushed(): Promise<void> {
-    if (!table.showsUnflushed) return
     try {
       await retryConflicts(() => asking(keepAndDelete))
     } catch (error) {
