@@ -19,7 +19,9 @@ import {
   type CheckedDriver,
   type Ending,
   limitIdle,
+  NO_AUTOCOMMIT_KEPT,
   READ_COMMITTED,
+  RESTORE_AUTOCOMMIT,
   RESTORE_IDLE,
   ROLLBACK,
 } from './driver.js'
@@ -59,9 +61,9 @@ export function poolDriver<Handed>(
           idleMs === undefined ? ['', ''] : [`, ${limitIdle(idleMs)}`, `, ${RESTORE_IDLE}`]
         // Not START TRANSACTION: after a deadlock the server has rolled back, and would commit each further statement of a handler that
         // caught the error by itself. Without autocommit, these are in a transaction too, which can be rolled back.
-        const begin = `SET autocommit = 0${limit}`
+        const begin = `SET ${NO_AUTOCOMMIT_KEPT}${limit}`
         // It commits an open transaction.
-        const end = `SET autocommit = 1${restore}`
+        const end = `SET autocommit = 1, ${RESTORE_AUTOCOMMIT}${restore}`
         const scope = transactionScope({ watch: watchStream })
         let isEnding = false
         /** A statement that ended the transaction may have left more behind, such as locked tables. */

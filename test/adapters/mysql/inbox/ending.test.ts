@@ -1,6 +1,7 @@
 import { Discard } from 'tix-webhooks'
-import { ddl, mysqlInbox } from 'tix-webhooks/mysql'
+import { ddl, mysqlFailures, mysqlInbox } from 'tix-webhooks/mysql'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { failedDelivery } from '../../../support/failed-delivery.js'
 import { testMysqlDatabase } from '../../../support/mysql-database.js'
 import { onMysql } from '../../../support/on-servers.js'
 import { deferred } from '../../../support/promises.js'
@@ -192,49 +193,55 @@ onMysql('the transaction of an inbox', () => {
       return [answer].flat(3).slice(0, 3).map(Number)
     }
 
-    test('gives its session back as it was after each end, on the same connection', async () => {
-      const pool = open(database, { connectionLimit: 1, session: ['SET wait_timeout = 4321'] })
-      const inbox = mysqlInbox(pool, { idleTimeoutSeconds: 7 })
-      const before = await sessionOf(pool)
-      expect(before.slice(0, 2)).toEqual([1, 4321])
-      const fails = async (): Promise<never> => {
-        throw new Error('mine')
-      }
-      const uses: Record<string, (key: string) => Promise<unknown>> = {
-        'a success': (key) => inbox.once({ ...ONCE, key }, async (tx) => void (await insert(tx, key))),
-        'a handler without a key': () => inbox.once({ ...ONCE, key: null }, async () => {}),
-        'an error': (key) => inbox.once({ ...ONCE, key }, fails).catch(() => {}),
-        'a discard': (key) => inbox.once({ ...ONCE, key }, () => Promise.reject(new Discard())),
-        'a duplicate': () => inbox.once({ ...ONCE, key: 'a success' }, fails),
-        'its settings, which were changed': (key) =>
-          inbox.once({ ...ONCE, key }, async (tx) => {
-            const seen = await (tx as unknown as Tx).query('SELECT @@autocommit AS a, @@wait_timeout AS b')
-            expect(Object.values([seen].flat(2)[0] as object).map(Number)).toEqual([0, 7])
-            await (tx as unknown as Tx).query('SET wait_timeout = 77')
-          }),
-        'a delivery that is in flight': async (key) => {
-          const [entered, leave] = [deferred(), deferred()]
-          const running = mysqlInbox(open(database)).once({ ...ONCE, key }, () => {
-            entered.resolve()
-            return leave.promise
-          })
-          await entered.promise
-          expect(await inbox.once({ ...ONCE, key }, fails)).toEqual({ status: 'in_flight' })
-          leave.resolve()
-          await running
-        },
-        'a look at a record': (key) => inbox.isHandled(key),
-        'a check': () => inbox.check(),
-      }
-      for (const [name, use] of Object.entries(uses)) {
-        await use(name)
-        expect([name, await sessionOf(pool)]).toEqual([name, before])
-      }
-      // Its own limit is lower.
-      const low = open(database, { connectionLimit: 1, session: ['SET wait_timeout = 3'] })
-      await mysqlInbox(low).once({ ...ONCE, key: 'low' }, async () => {})
-      expect((await sessionOf(low)).slice(0, 2)).toEqual([1, 3])
-    })
+    // With autocommit off, the app relies on its own ROLLBACK.
+    test.each([1, 0])(
+      'gives its session back as it was after each end, on the same connection: autocommit %i',
+      async (autocommit) => {
+        const session = ['SET wait_timeout = 4321', `SET autocommit = ${autocommit}`]
+        const pool = open(database, { connectionLimit: 1, session })
+        const inbox = mysqlInbox(pool, { idleTimeoutSeconds: 7 })
+        const before = await sessionOf(pool)
+        expect(before.slice(0, 2)).toEqual([autocommit, 4321])
+        const fails = async (): Promise<never> => {
+          throw new Error('mine')
+        }
+        const uses: Record<string, (key: string) => Promise<unknown>> = {
+          'a success': (key) => inbox.once({ ...ONCE, key }, async (tx) => void (await insert(tx, key))),
+          'a handler without a key': () => inbox.once({ ...ONCE, key: null }, async () => {}),
+          'an error': (key) => inbox.once({ ...ONCE, key }, fails).catch(() => {}),
+          'a discard': (key) => inbox.once({ ...ONCE, key }, () => Promise.reject(new Discard())),
+          'a duplicate': () => inbox.once({ ...ONCE, key: 'a success' }, fails),
+          'its settings, which were changed': (key) =>
+            inbox.once({ ...ONCE, key }, async (tx) => {
+              const seen = await (tx as unknown as Tx).query('SELECT @@autocommit AS a, @@wait_timeout AS b')
+              expect(Object.values([seen].flat(2)[0] as object).map(Number)).toEqual([0, 7])
+              await (tx as unknown as Tx).query('SET wait_timeout = 77')
+            }),
+          'a delivery that is in flight': async (key) => {
+            const [entered, leave] = [deferred(), deferred()]
+            const running = mysqlInbox(open(database)).once({ ...ONCE, key }, () => {
+              entered.resolve()
+              return leave.promise
+            })
+            await entered.promise
+            expect(await inbox.once({ ...ONCE, key }, fails)).toEqual({ status: 'in_flight' })
+            leave.resolve()
+            await running
+          },
+          'a look at a record': (key) => inbox.isHandled(key),
+          'a check': () => inbox.check(),
+          'a failure': () => mysqlFailures(pool).keep(failedDelivery()),
+        }
+        for (const [name, use] of Object.entries(uses)) {
+          await use(name)
+          expect([name, await sessionOf(pool)]).toEqual([name, before])
+        }
+        // Its own limit is lower.
+        const low = open(database, { connectionLimit: 1, session: ['SET wait_timeout = 3'] })
+        await mysqlInbox(low).once({ ...ONCE, key: 'low' }, async () => {})
+        expect((await sessionOf(low)).slice(0, 2)).toEqual([1, 3])
+      },
+    )
 
     test('shares a lock with few other events: one of the same slot is in flight, and is handled after it', async () => {
       const [slot] = await database.column("SELECT CRC32('k') % 65536")
