@@ -30,8 +30,9 @@ const OWN_CODE =
   'The inbox could not be used: as, the driver, or the library behind it threw before it sent anything to the database: see the cause of this error.'
 const OTHER_TABLE = ({ name, migrate }: TableNames): string =>
   `The table ${name} was created by another version or another program: ${migrate} lists the differences.`
-const NO_RIGHTS = ({ name, migrate }: TableNames): string =>
-  `The user of this connection has no rights on ${name}: the app's needs SELECT, INSERT, UPDATE and DELETE, and the one that runs ${migrate} CREATE.`
+/** For a user without rights on a table. */
+export const noRights = ({ name, migrate }: TableNames): string =>
+  `The user of this connection has no rights on ${name}: the app's needs SELECT, INSERT, UPDATE and DELETE, and the one that runs ${migrate} CREATE, SELECT and INSERT.`
 const NO_SERVER = 'There is no server at the host and port of the connection: is it up?'
 const STARTING = 'The server is shutting down, or this connection was killed: the next delivery tries again.'
 const FULL = `A disk or a table of the server is full: make room. ${NOTHING_WRITTEN}`
@@ -71,7 +72,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   1046: 'The connection has no database: name one in the connection of the pool, or in the table option, such as app.webhooks.',
   1054: OTHER_TABLE,
   1364: OTHER_TABLE,
-  ...Object.fromEntries(FORBIDDEN.map((number) => [number, NO_RIGHTS])),
+  ...Object.fromEntries(FORBIDDEN.map((number) => [number, noRights])),
   1045: 'The server refused the user or the password of the connection.',
   [LOCK_WAIT]: ({ name }) =>
     `A lock was not free within innodb_lock_wait_timeout: does a migration, or a long transaction, hold ${name}? ${NOTHING_WRITTEN}`,

@@ -1,6 +1,6 @@
 import { StoreError, type WebhookError } from '../../src/index.js'
 import { bytesIn } from '../../src/internal.js'
-import { type TableNames, unavailable } from './advice.js'
+import { noRights, type TableNames, unavailable } from './advice.js'
 import { retryConflicts, retryWaits } from './conflicts.js'
 import type { Database } from './database.js'
 import type { Ask, CheckedDriver } from './drivers/driver.js'
@@ -78,13 +78,14 @@ export function tableOf({
     .slice(1)
     .map((column) => `${quote(column)} = VALUES(${quote(column)})`)
 
+  // The keys are longer than other row formats allow, of which innodb_default_row_format may be one.
   const creating = (name: string): string => {
     const lines = [
       ...Object.entries(columns).map(([column, type]) => `${quote(column)} ${type}`),
       `PRIMARY KEY (${quote(key)})`,
       ...Object.entries(indexes).map(([suffix, on]) => `KEY ${quote(`${table}_${suffix}`)} ${on}`),
     ]
-    return `CREATE TABLE IF NOT EXISTS ${name} (\n  ${lines.join(',\n  ')}\n) ENGINE = InnoDB`
+    return `CREATE TABLE IF NOT EXISTS ${name} (\n  ${lines.join(',\n  ')}\n) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`
   }
 
   async function checkColumns(ask: Ask): Promise<void> {
@@ -94,6 +95,8 @@ export function tableOf({
       ask,
       `SELECT LOWER(CONCAT(COLUMN_NAME, ' ', DATA_TYPE)) FROM information_schema.COLUMNS WHERE ${isOurs}`,
     )
+    // It has been created, or was there: a table without columns is one that the server does not show to this user.
+    if (present.length === 0) throw new StoreError('store_unavailable', noRights(names))
     const missing = Object.entries(columns)
       .map(([column, type]) => [column, /^\w+/.exec(type.toLowerCase())?.[0]])
       .filter(([column, type]) => !present.includes(`${column} ${type}`))

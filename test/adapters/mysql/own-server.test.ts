@@ -69,7 +69,10 @@ onOwnMysql('a server of its own', () => {
   async function setGlobal(name: string, value: string | number): Promise<void> {
     const before = (await run(`SELECT @@GLOBAL.${name} AS value`))[0]?.value
     await run(`SET GLOBAL ${name} = ${value}`)
-    onTestFinished(async () => void (await run(`SET GLOBAL ${name} = ${before}`)))
+    onTestFinished(
+      async () =>
+        void (await run(`SET GLOBAL ${name} = ${typeof before === 'string' ? `'${before}'` : before}`)),
+    )
   }
 
   /** The URL of a user with this password. */
@@ -112,6 +115,38 @@ onOwnMysql('a server of its own', () => {
       expect(await run('SELECT COUNT(*) AS n FROM tix_webhooks_inbox JOIN tix_webhooks_failures')).toEqual([
         { n: 1 },
       ])
+    })
+
+    test('migrate() needs CREATE, SELECT and INSERT, and names them to a user without, who may not see the columns', async () => {
+      await run("CREATE USER migrates IDENTIFIED BY 'hunter2'")
+      onTestFinished(async () => void (await run('DROP USER migrates')))
+      const lacks = unavailable(
+        /has no rights on `app`.* one that runs \w+\.migrate\(\) CREATE, SELECT and INSERT/,
+      )
+      for (const [right, isEnough] of [
+        ['CREATE', [false, false, false]],
+        ['SELECT', [true, false, true]],
+        ['INSERT', [true, true, true]],
+      ] as const) {
+        await run(`GRANT ${right} ON app.* TO migrates`)
+        const pool = open(urlAs('migrates', 'hunter2'))
+        for (const [i, { migrate }] of allOf(pool).entries()) {
+          await run('DELETE FROM tix_webhooks_inbox_locks')
+          if (isEnough[i]) await migrate()
+          else await expect(migrate()).rejects.toMatchObject(lacks)
+        }
+      }
+    })
+
+    test('migrate() makes its tables with another default row format', async () => {
+      await setGlobal('innodb_default_row_format', "'compact'")
+      await run('CREATE DATABASE compact')
+      onTestFinished(async () => void (await run('DROP DATABASE compact')))
+      const pool = open({ url: new URL('/compact', at.url).href })
+      for (const { migrate, check } of allOf(pool)) {
+        await migrate()
+        await check()
+      }
     })
 
     test.each([
