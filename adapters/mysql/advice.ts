@@ -1,5 +1,5 @@
 import { isWebhookError, StoreError, type WebhookError } from '../../src/index.js'
-import { messageOf } from '../../src/internal.js'
+import { isOfCertificate, messageOf } from '../../src/internal.js'
 
 /** The names that advice on a table of ours needs. */
 export interface TableNames {
@@ -23,9 +23,11 @@ const FORBIDDEN: readonly number[] = [1044, 1142, 1143, 1227]
 
 const NOTHING_WRITTEN = 'Nothing was written, and the next delivery tries again.'
 const UNREACHABLE =
-  'The database could not be reached, or closed the connection: are it and the network up? A restart, a failover, KILL, or a handler that sends nothing for longer than idleTimeoutSeconds or wait_timeout look like this.'
+  'The database could not be reached, or closed the connection: are it and the network up? A restart, a failover, KILL, a statement larger than max_allowed_packet, or a handler that sends nothing for longer than idleTimeoutSeconds or wait_timeout look like this.'
 const OPTIONS =
   'The client refused to open or to use a connection, because of an option of the pool or of what the server demands: its own error, the cause of this one, says why.'
+const CERTIFICATE =
+  'The certificate of the server could not be verified: give the pool that of its authority, ssl: { ca }, and connect to the host that it names.'
 const OWN_CODE =
   'The inbox could not be used: as, the driver, or the library behind it threw before it sent anything to the database: see the cause of this error.'
 const OTHER_TABLE = ({ name, migrate }: TableNames): string =>
@@ -173,8 +175,11 @@ export function isOfOneRow(error: unknown): boolean {
 const OF_ONE_ROW: readonly number[] = [3819, 4025, LOCK_WAIT, DEADLOCK]
 
 function adviceFor(error: unknown, names: TableNames): string {
-  const { code } = innermost(error)
+  const { code, message: says } = innermost(error)
   const number = numberOf(error)
+  // mysql2 has one code for all errors of TLS.
+  if (isOfCertificate(code) || (code === 'HANDSHAKE_SSL_ERROR' && /certificate/i.test(String(says))))
+    return CERTIFICATE
   const advice = [String(number), String(code)].flatMap((key) =>
     Object.hasOwn(ADVICE, key) ? (ADVICE[key] ?? []) : [],
   )[0]

@@ -1,5 +1,5 @@
 import { isWebhookError, StoreError, type WebhookError } from '../../src/index.js'
-import { messageOf } from '../../src/internal.js'
+import { isOfCertificate, messageOf } from '../../src/internal.js'
 import { ENDED, FAILED_AT_END, OUTSIDE, ROLLED_BACK } from './drivers/commit-check.js'
 
 /** The names that advice on a table of ours needs. */
@@ -83,12 +83,6 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   ENOTFOUND: NO_SERVER,
   CONNECT_TIMEOUT: SLOW_CONNECTION,
   CONNECTION_CLOSED: CLOSED,
-  DEPTH_ZERO_SELF_SIGNED_CERT: CERTIFICATE,
-  SELF_SIGNED_CERT_IN_CHAIN: CERTIFICATE,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: CERTIFICATE,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: CERTIFICATE,
-  ERR_TLS_CERT_ALTNAME_INVALID: CERTIFICATE,
-  CERT_HAS_EXPIRED: CERTIFICATE,
 }
 
 /** Advice by the message, for errors without a code of their own: all of PgBouncer have one. */
@@ -223,6 +217,7 @@ function adviceFor(error: unknown, names: TableNames): string {
   const byMessage = BY_MESSAGE.find(([pattern]) => pattern.test(text))?.[1]
   const advice = byMessage ?? (Object.hasOwn(ADVICE, code) ? ADVICE[code] : undefined)
   if (advice !== undefined) return typeof advice === 'string' ? advice : advice(names)
+  if (isOfCertificate(code)) return CERTIFICATE
   if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError)
     return OWN_CODE
   return SQLSTATE.test(code)

@@ -109,6 +109,7 @@ function createFailures<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: MysqlFai
   const driver = driverOf(pool, undefined, 'mysqlFailures')
   const table = failuresTable(databaseOf(pool), options.table ?? TABLE, retentionMs)
   const keep = keeper(driver, table)
+  let hasWarned = false
   const purger = createPurger(
     (limit) => retryConflicts(() => asking((ask) => table.purge(ask, limit))),
     options.purgeEverySeconds,
@@ -151,9 +152,23 @@ function createFailures<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: MysqlFai
     return failed
   }
 
+  /** Not an error: the bodies of an app may be smaller. Other servers, which only speak the protocol, have no such variable. */
+  async function warnOfLimit(ask: Ask): Promise<void> {
+    const [row] = await ask('SELECT @@max_allowed_packet').then(
+      ({ rows }) => rows,
+      () => [],
+    )
+    if (hasWarned || !(Number(row?.[0]) < LARGEST)) return
+    hasWarned = true
+    console.warn(
+      `tix-webhooks: max_allowed_packet of this server is too small for failures with bodies of 1 MiB, the default of maxBodyBytes, so that these are not kept: set it to at least ${LARGEST}, or a smaller maxBodyBytes.`,
+    )
+  }
+
   /** The statements of all methods, of which nothing is kept. */
   async function check(): Promise<void> {
     const key = await asking(async (ask) => {
+      await warnOfLimit(ask)
       await table.check(ask)
       return (await keepAndDelete(ask)).key
     }, false)
@@ -257,6 +272,9 @@ const UTF8 = new TextDecoder()
 const asItIs = (text: string): string => text
 
 const TABLE = 'tix_webhooks_failures'
+
+/** The bytes of a statement that keeps the largest body by default, which is in hexadecimal digits, with room for the rest: 2.25 MiB. */
+const LARGEST = 2_359_296
 
 const NOBODYS = {
   namespace: 'check',

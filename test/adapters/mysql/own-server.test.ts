@@ -194,9 +194,21 @@ onOwnMysql('a server of its own', () => {
       }
     })
 
-    test('a max_allowed_packet that is too small is named', async () => {
-      await setGlobal('max_allowed_packet', 65_536)
+    test('a max_allowed_packet that is too small is warned of, and named', async () => {
+      const warnings = vi.spyOn(console, 'warn').mockImplementation(() => {})
+      onTestFinished(() => warnings.mockRestore())
+      await setGlobal('max_allowed_packet', 2_359_296)
+      const largest = mysqlFailures(open(at))
+      await largest.check()
+      expect(await largest.keep(failedDelivery({ rawBody: new Uint8Array(1024 * 1024) }))).toBe('failing')
+      expect(await largest.delete('test/order.created/ord_1')).toBe(true)
+      expect(warnings).not.toHaveBeenCalled()
+      await run('SET GLOBAL max_allowed_packet = 65536')
       const failures = mysqlFailures(open(at))
+      for (const _ of [1, 2]) await failures.check()
+      expect(warnings.mock.calls).toEqual([
+        [expect.stringMatching(/^tix-webhooks: max_allowed_packet .* at least 2359296/)],
+      ])
       const large = failedDelivery({ rawBody: new Uint8Array(100_000) })
       const message = /larger than max_allowed_packet of the server/
       await expect(failures.keep(large)).rejects.toMatchObject(unavailable(message))

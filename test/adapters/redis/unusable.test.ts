@@ -316,3 +316,10 @@ test.each([
     message: expect.stringMatching(message),
   })
 })
+
+test('a certificate that the client does not trust is named, also behind the error of fetch', () => {
+  const refused = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+  for (const error of [refused, new TypeError('fetch failed', { cause: refused })]) {
+    expect(unavailable(error, {}).message).toMatch(/^The certificate of Redis could not be verified/)
+  }
+})

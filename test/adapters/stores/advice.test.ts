@@ -30,6 +30,15 @@ const prismas = (originalCode: string): Error =>
 const oldPrismas = (code: string): Error => fault({ code: 'P2010', meta: { code, message: 'what it says' } })
 const caused = (cause: unknown): Error => new Error('query failed', { cause })
 
+const CERTIFICATES = [
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+].map((code) => coded(code))
+
 /** The advice, and the errors that it is for. */
 type Row = readonly [advice: RegExp, ...errors: readonly unknown[]]
 
@@ -97,7 +106,7 @@ const POSTGRES: readonly Row[] = [
     /does not speak TLS/,
     coded('ECONNRESET', 'Client network socket disconnected before secure TLS connection was established'),
   ],
-  [/^The certificate of Postgres/, coded('DEPTH_ZERO_SELF_SIGNED_CERT'), coded('CERT_HAS_EXPIRED')],
+  [/^The certificate of Postgres could not be verified/, ...CERTIFICATES],
 ]
 
 const MY_OTHER =
@@ -146,6 +155,15 @@ const MYSQL: readonly Row[] = [
   [/allowPublicKeyRetrieval: true/, Object.assign(numbered(45028), { cause: numbered(45044, '08S01') })],
   [/^The server is a MySQL, .* remove queryTimeout/, numbered(45038)],
   [/^The client refused .*an option of the pool/, numbered(45030), coded('AUTH_SWITCH_PLUGIN_ERROR')],
+  [
+    /^The certificate of the server .* ssl: \{ ca \}/,
+    ...CERTIFICATES.map((cause) => Object.assign(numbered(45028), { cause })),
+  ],
+  [
+    /^The certificate of the server/,
+    coded('HANDSHAKE_SSL_ERROR', 'self-signed certificate in certificate chain'),
+  ],
+  [/^The client refused .*an option of the pool/, coded('HANDSHAKE_SSL_ERROR', 'wrong version number')],
   [/^The pool is closed: drain the receiver/, numbered(45027), new Error('Pool is closed.')],
   [MY_UNREACHABLE, fault({ errno: -104, code: 'ECONNRESET' }), fault({ code: 'PROTOCOL_CONNECTION_LOST' })],
   [MY_UNREACHABLE, numbered(45009, '08S01'), undefined, 'no'],
