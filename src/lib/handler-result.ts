@@ -1,8 +1,9 @@
 import { isWebhookError, RunError } from '../errors.js'
-import { isThenable } from './call-safely.js'
+import { isAwaitable } from './call-safely.js'
 import { isError } from './errors/is-error.js'
 import { isPromise, type MaybePromise } from './maybe-promise.js'
 import { isPlainObject } from './option-names.js'
+import { partsOf } from './parts-of.js'
 
 /**
  * Waits for what a handler returned, and judges it by its own nature, never by the names of its fields: those are the user's data. A list
@@ -37,34 +38,6 @@ async function awaited(promise: PromiseLike<unknown>, kind: string, seen: Set<un
   const value = await promise
   const settling = value === undefined ? undefined : settledOnce(value, kind, seen)
   if (isPromise(settling)) await settling
-}
-
-/** The elements of a list, and of the lists in it; anything else as it is. */
-function* partsOf(value: unknown, seen: Set<unknown>): Iterable<unknown> {
-  const elements = elementsOf(value)
-  if (elements === undefined) yield value
-  else if (!seen.has(value)) {
-    seen.add(value)
-    for (const element of elements) yield* partsOf(element, seen)
-  }
-}
-
-/** What throws when it is looked at, such as a revoked proxy, is nothing that we know, here and below. */
-function elementsOf(value: unknown): readonly unknown[] | undefined {
-  try {
-    // Not by index: a list may have a hundred million holes.
-    return Array.isArray(value) ? Object.values(value) : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isAwaitable(value: unknown): value is PromiseLike<unknown> {
-  try {
-    return isThenable(value)
-  } catch {
-    return false
-  }
 }
 
 /** Throws if a result that is neither promise nor list shows that the handler failed or has not run: answered 200, the event would be lost. */

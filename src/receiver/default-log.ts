@@ -29,7 +29,8 @@ const MAX_STACK_LINES = 50
 const MAX_CAUSES = 5
 /** The most errors that are shown of an AggregateError. */
 const MAX_ERRORS = 5
-const MAX_PATH_LENGTH = 100
+/** The most characters of a path or a kind, so that the message has room: a stranger chooses them. A key is bounded. */
+const MAX_NAME_LENGTH = 100
 
 const REPEATS_LOGGED = 3
 /** More causes than our own messages have: the others are counted by their code alone. */
@@ -38,7 +39,6 @@ const MAX_CAUSES_COUNTED = 100
 /** The kinds come from the sender: so many are logged of an account, and of all accounts after the first hundred together. */
 const MAX_UNHANDLED_KINDS = 100
 const MAX_ACCOUNTS_COUNTED = 100
-const MAX_KIND_LENGTH = 100
 
 const UNWANTED =
   'There is no handler for this kind: it is answered 200 and dropped. Add one to on, or set onUnhandled; onUnhandled: () => {} if that is intended. Logged once for each kind.'
@@ -106,7 +106,7 @@ export class DefaultLog {
   /** Logs that no handler takes this kind: once for each kind, for at most a hundred kinds of an account. */
   unhandled(logged: LoggedDelivery): void {
     const { kind, account } = logged
-    const known = kind.slice(0, MAX_KIND_LENGTH)
+    const known = kind.slice(0, MAX_NAME_LENGTH)
     const counts = this.unhandledByAccount
     const counted = counts.has(account) || counts.size < MAX_ACCOUNTS_COUNTED ? account : ''
     const count = counts.get(counted) ?? 0
@@ -154,7 +154,8 @@ export class DefaultLog {
   /** Where and what: `/hooks orders acme order.created orders/acme/order.created/ord_3, attempt 3, 2 h old`. */
   private placeOf(logged: LoggedDelivery): string {
     const { delivery, account, kind, key, attempt, replayed } = logged
-    const names = joined([pathOf(delivery), this.namespace, account, kind, key], ' ')
+    const shownKind = kind.slice(0, MAX_NAME_LENGTH)
+    const names = joined([pathOf(delivery), this.namespace, account, shownKind, key], ' ')
     const run = [replayed && 'replayed', attempt !== undefined && `attempt ${attempt}`, ageOf(logged)]
     return joined([names, ...run], ', ')
   }
@@ -207,7 +208,7 @@ function write({ log }: Delivery, line: string, thrown?: Shown['thrown']): void 
 /** The path without its query, which may have a secret. */
 export function pathOf(delivery: Pick<Delivery, 'path'>): string | undefined {
   try {
-    return delivery.path?.()?.split('?', 1)[0]?.slice(0, MAX_PATH_LENGTH)
+    return delivery.path?.()?.split('?', 1)[0]?.slice(0, MAX_NAME_LENGTH)
   } catch {
     return undefined
   }

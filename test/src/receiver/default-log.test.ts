@@ -87,6 +87,19 @@ describe('the default report', () => {
     )
   })
 
+  test('has room for the message, however long the kind, the path and the key are', async () => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { receive } = createReceiver({
+      secret: SECRET,
+      onUnhandled: throws(new Error('no ink')),
+      on: {},
+      key: () => 'k'.repeat(5_000),
+    })
+    const delivery = await sign(lifecycleEvent(`venue.${'x'.repeat(5_000)}`))
+    await receive({ ...delivery, request: null, path: () => `/${'p'.repeat(5_000)}` })
+    expect(printed).toHaveBeenCalledExactlyOnceWith(expect.stringMatching(/, \d+ days old\] no ink\n/))
+  })
+
   test("goes to the framework's logger where the adapter has one", async () => {
     const log = vi.fn()
     expect(await linesOf(orderCreated(), failing('boom'), log)).toEqual([])

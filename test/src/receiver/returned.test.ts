@@ -42,6 +42,7 @@ const FAILED: readonly [what: string, make: () => unknown, message: RegExp][] = 
     () => [...Array.from({ length: 200_000 }, async () => {}), fails()],
     /^no paper$/,
   ],
+  ['a promise in a list that is nested deep', () => nested(20_000, fails()), /^no paper$/],
   ['a promise that cannot be awaited', () => promiseWith('constructor', 'get'), /^not connected$/],
   ['an Effect', () => ({ [Symbol.for('effect/Effect')]: {} }), /returned an Effect, and nothing runs it/],
 ]
@@ -50,6 +51,13 @@ const cyclic: unknown[] = []
 cyclic.push(cyclic)
 const later: unknown[] = []
 later.push(Promise.resolve(later))
+
+function nested(depth: number, innermost: unknown): unknown {
+  let list = innermost
+  for (let level = 0; level < depth; level++) list = [list]
+  return list
+}
+
 /** A response of another class than the global one, as beside a framework that replaces it. */
 const fetched = (status: number) => ({ [Symbol.toStringTag]: 'Response', ok: false, status })
 
