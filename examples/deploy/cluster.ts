@@ -4,33 +4,47 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import express from 'express'
 import { Pool } from 'pg'
 import { tixWebhooks } from 'tix-webhooks/express'
 import { postgresStore } from 'tix-webhooks/postgres'
 
-if (cluster.isPrimary) await supervise()
+if (cluster.isPrimary) void supervise()
 else serve()
 
 async function supervise(): Promise<void> {
+  const leaving = new Set<Worker>() // each has its replacement, or needs none
+  let isEnding = false
+  let replaced = Promise.resolve()
   const workers = () => Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
-  const start = () => once(cluster.fork(), 'listening')
+  const start = () => {
+    cluster.fork()
+    return once(cluster, 'listening') // of the next one, if this one crashes first
+  }
   const replace = async (old: Worker) => {
+    leaving.add(old)
     await start()
     old.process.kill('SIGTERM')
-    await once(old, 'exit')
+    if (!old.isDead()) await once(old, 'exit')
   }
-  cluster.on('exit', (_, code) => {
-    if (code !== 0) cluster.fork() // it crashed
+  const replaceAll = async () => {
+    for (const worker of workers()) if (!isEnding) await replace(worker)
+    console.info('replaced')
+  }
+  cluster.on('exit', async (worker) => {
+    if (leaving.delete(worker)) return
+    await sleep(1_000) // it crashed, and the next one may crash at once
+    if (!isEnding) cluster.fork()
   })
   onSignals(() => {
+    isEnding = true
     for (const worker of workers()) worker.process.kill('SIGTERM')
   })
-  process.on('SIGHUP', async () => {
-    for (const worker of workers()) await replace(worker)
-    console.info('replaced')
+  process.on('SIGHUP', () => {
+    replaced = replaced.then(replaceAll) // one at a time
   })
-  await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, start))
+  for (let count = Math.max(2, availableParallelism()); count > 0 && !isEnding; count--) await start()
   console.info('ready')
 }
 
