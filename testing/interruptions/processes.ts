@@ -20,6 +20,8 @@ const URL_OF_HANDLER = 'http://localhost/hooks'
 export class Processes<World extends object, Delivery extends AnyDelivery> {
   /** The error of `start`, which no retry can fix. */
   startError: { readonly error: unknown } | undefined
+  /** Whether the last answer says that another delivery of the event was running. */
+  wasInFlight = false
   private readonly leases = new Leases()
   private readonly lives: ProcessLife[] = []
   private running: Running<Delivery> | undefined
@@ -53,7 +55,9 @@ export class Processes<World extends object, Delivery extends AnyDelivery> {
     const { life, send } = this.running
     const signed = this.readsClock ? delivery : await delivery.signAgain({ now: Date.now })
     const end = await untilDeath(life, () => send(signed))
-    if ('value' in end) story.note(`answered ${await describeAnswer(end.value)}`)
+    const answered = 'value' in end ? await describeAnswer(end.value) : ''
+    this.wasInFlight = answered.includes(`{"outcome":"in_flight"}`)
+    if ('value' in end) story.note(`answered ${answered}`)
     else if ('error' in end) story.note(`send rejected: ${messageOf(end.error)}`)
     // The call at which it dies may be one that the handler does not wait for, and what it has answered by then is known to the sender.
     await life.idle()

@@ -69,10 +69,14 @@ async function deliver<World extends object, Delivery extends AnyDelivery>(
   }
   const last: DeliveryAttempt | undefined = (await deliverWithRetries(send, delivery, { clock })).at(-1)
   if (processes.startError !== undefined) throw processes.startError.error
-  if (last?.status === undefined || !isSuccessStatus(last.status)) throw failure(NO_SUCCESS, context)
+  if (last?.status !== undefined && isSuccessStatus(last.status)) return
+  throw failure(`${NO_SUCCESS}${processes.wasInFlight ? STILL_IN_FLIGHT : ''}`, context)
 }
 
 const NO_SUCCESS = 'the delivery was not answered 2xx within 72 hours of retries'
+/** A lease is much shorter than the retries, unless it is that of a real server. */
+const STILL_IN_FLIGHT =
+  '. It was still in_flight: the store holds the claim of the process that died, by its own clock. Make the store in prepare and return it in the world, so that the claim ends in virtual time'
 const NOT_REACHED =
   'the process did not make this call this time. A handler must make the same calls in each run: leave out what depends on chance, on the real time, or on an earlier run'
 

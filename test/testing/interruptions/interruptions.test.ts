@@ -170,6 +170,24 @@ test('a handler that gets no 2xx after an interruption rejects with the story', 
   )
 })
 
+test('a store that is not in the world keeps the claim of a dead process, and the error says what to do', async () => {
+  let store = memoryStore()
+  const all = await interruptions({
+    prepare: () => {
+      store = memoryStore()
+      return prepare()
+    },
+    start: ({ mailer }, { now }) => {
+      const on = { 'order.created': () => mailer.send('a') }
+      return tixWebhooks({ secret, now, store, namespace: 'shop', on })
+    },
+    delivery,
+  })
+  await expect(all[0]?.run()).rejects.toThrow(
+    /^dies before mailer\.send \(call 1\): .*It was still in_flight: .* Make the store in prepare and return it in the world/,
+  )
+})
+
 test('a handler that does not make the call again rejects, because nothing was tested', async () => {
   let runs = 0
   const start = started(({ mailer, tickets }) => (runs++ === 0 ? mailer.send('a') : tickets.set('x', 'y')))
