@@ -98,8 +98,8 @@ export interface WebhookOptions<
    * The most runs at once, a number or `{ runs, perAccount }`; others wait, and then get 503 `overloaded`. A run is counted until it is
    * over, even if it outlives its answer. The others wait for at most half of `timeoutSeconds`, accounts in turn. Default: with an inbox
    * on a pool of pg, postgres.js or mysql2, its connections but one; else no limit; with `account`, half of the runs for each account.
-   * The limit of a pool is at least one, and is shared by all receivers of the pool that have no limit of their own. Keep a limit of your
-   * own below the connections too: a run that finds none is `unavailable`.
+   * The limit of a pool is at least one, and is shared by all receivers of the pool that have no limit of their own; the runs of the
+   * others are not counted in it. Keep a limit of your own below the connections too: a run that finds none is `unavailable`.
    */
   concurrency?: number | Concurrency | undefined
   /**
