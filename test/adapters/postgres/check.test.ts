@@ -78,15 +78,22 @@ onPostgres.each(CLIENTS)('the check over %s', (_, open) => {
     })
     return partsOf(open(database, { settings: { role } }) as Pool)
   }
-  const trigger = (body: string) => (table: string) =>
-    `CREATE OR REPLACE FUNCTION refused() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} END $$;
-     CREATE TRIGGER t BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION refused()`
+  const trigger =
+    (body: string, kind = 'TRIGGER t BEFORE INSERT', when = '') =>
+    (table: string) =>
+      `CREATE OR REPLACE FUNCTION refused() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} END $$;
+     CREATE ${kind} ON ${table} ${when} FOR EACH ROW EXECUTE FUNCTION refused()`
   const row = (policies: (table: string) => string) => (table: string) =>
     `ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY; ${policies(table)}`
 
   test.each<[string, (table: string) => string, RegExp]>([
     ['row-level security without a policy', row(() => ''), /^Row-level security on/],
     ['a trigger that refuses', trigger("RAISE EXCEPTION 'no';"), /^Postgres failed with P0001/],
+    [
+      'a trigger that refuses at the commit',
+      trigger("RAISE EXCEPTION 'no';", 'CONSTRAINT TRIGGER t AFTER INSERT', 'DEFERRABLE INITIALLY DEFERRED'),
+      /^Postgres failed with P0001/,
+    ],
     ['a trigger that drops the row', trigger('RETURN NULL;'), /^A row that was written/],
   ])('says what a delivery meets: %s', async (_, sql, message) => {
     const parts = await openAs(sql)
