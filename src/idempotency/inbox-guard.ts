@@ -254,7 +254,7 @@ function notInTime(): StoreError {
 function notConfirmed(): StoreError {
   return new StoreError(
     'store_unavailable',
-    'The handler returned, but the database has not confirmed the commit in time: the next delivery finds out whether it was committed.',
+    'The handler returned, but the database has not confirmed the commit in time: is a cursor or a stream of ctx.tx still open? The next delivery finds out whether it was committed.',
   )
 }
 

@@ -145,8 +145,14 @@ export function transactionScope({
     return asLibrary === undefined ? rejecting(error) : asLibrary.returned
   }
 
-  /** Libraries leave the promise of a nested transaction pending whose connection was lost. */
+  /**
+   * Libraries leave the promise of a nested transaction pending whose connection was lost. It runs from the call on: its function is called
+   * when the database has answered its SAVEPOINT.
+   */
   function untilFailed(result: Promise<unknown>): Promise<unknown> {
+    running++
+    const settle = (): void => void running--
+    result.then(settle, settle)
     const settled = Promise.race([result, failing.promise])
     // A branch that nobody awaits any more.
     failing.promise.catch(() => ignoreRejection(settled))

@@ -1,3 +1,4 @@
+import { StoreError } from '../../../src/index.js'
 import { hasMethod, ROLLBACK_MS, transactionScope, within } from '../../../src/internal.js'
 import { isWrongServer } from '../advice.js'
 import { checkFor } from './commit-check.js'
@@ -12,13 +13,15 @@ import {
 } from './driver.js'
 import { LEAVE_WHEN_IDLE } from './leave.js'
 import { nextPoll } from './next-poll.js'
-import { watchQuery } from './pending-query.js'
+import { LEFT_OPEN, pendingQueries } from './pending-query.js'
 import { beginning, withoutStrangers } from './strangers.js'
 
 /** The part of the `sql` of postgres.js that is used. */
 export interface PostgresJs {
   begin(work: (tx: PostgresJsTransaction) => Promise<unknown>): Promise<unknown>
   unsafe(sql: string, parameters?: never[], options?: { prepare?: boolean }): PromiseLike<PostgresJsRows>
+  /** What the function of a cursor returns to close it. */
+  readonly CLOSE?: unknown
 }
 
 interface PostgresJsTransaction {
@@ -67,10 +70,24 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
       work: (tx: PostgresJsTransaction, handed: PostgresJsTransaction) => Promise<R>,
       commitOf: CommitOf<R> = unchecked,
     ) {
-      const scope = transactionScope({ afterWork: nextPoll, watch: watchQuery })
+      const queries = pendingQueries(client.CLOSE)
+      const scope = transactionScope({ afterWork: nextPoll, watch: queries.watch })
       let unwritten: { result: R } | undefined
       /** The error of a server whose session we have ended: what the library says then is only that. */
       let wrong: { error: unknown } | undefined
+
+      async function run(tx: PostgresJsTransaction): Promise<R> {
+        try {
+          return await scope.run(async () => {
+            const result = await work(tx, scope.bind(tx))
+            if (queries.leave()) throw new StoreError('rolled_back', LEFT_OPEN)
+            return result
+          })
+        } finally {
+          queries.leave()
+          await queries.ended()
+        }
+      }
 
       /**
        * Waits until postgres.js has noticed that the session has ended, which ends `begin`: its own ROLLBACK would go to the next one. To be
@@ -84,7 +101,7 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
       try {
         const ended = await beginning(transaction<{ result: R }>, async (tx) => {
           const result = await scope
-            .unlessLost(() => scope.run(() => work(tx, scope.bind(tx))))
+            .unlessLost(() => run(tx))
             .catch((error) => {
               if (!isWrongServer(error)) throw error
               wrong = { error }
