@@ -21,7 +21,7 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
   [
     /\bREADONLY /,
     'store_unavailable',
-    'This Redis is a read-only replica: connect the client to the primary, or let it follow a failover (Sentinel, Cluster). After one, the next delivery reaches the primary over a new connection.',
+    'This Redis is a read-only replica: connect the client to the primary, or let it follow a failover (Sentinel, Cluster). After one, a single client or a pool opens a new connection, if its retryStrategy or reconnectStrategy returns a number; restart it otherwise.',
   ],
   [
     /\b(NOAUTH|NOPERM|WRONGPASS) |user executing the script can't run/,

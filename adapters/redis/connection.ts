@@ -40,7 +40,7 @@ interface SingleClient {
   readonly options?: {
     readonly retryStrategy?: unknown
     readonly socketTimeout?: unknown
-    readonly socket?: { readonly socketTimeout?: unknown }
+    readonly socket?: { readonly socketTimeout?: unknown; readonly reconnectStrategy?: unknown }
   }
   disconnect(reconnects: boolean): unknown
   sendCommand(command: readonly string[]): Promise<unknown>
@@ -55,33 +55,45 @@ function isNodeRedis(client: object): boolean {
   return 'isReady' in client && isFunction(client, 'sendCommand') && isFunction(client, 'once')
 }
 
-const leaving = new WeakMap<object, Promise<unknown>>()
+/** A server that stays read-only costs each connection one reconnection in that time, and not one for each call. QUIT has ended by then. */
+const LEAVE_EVERY_MS = ROLLBACK_MS / 2
+
+const left = new WeakMap<object, { readonly atMs: number; readonly closed: Promise<unknown> }>()
 
 /**
  * Closes a connection, so that the client opens another, as after a lost one. Commands of the app behind ours were refused too if they
  * write; their replies may be lost: ioredis sends them again, node-redis rejects them. Clients that follow a failover by themselves, of a
  * cluster or a Sentinel of node-redis, have several connections.
  */
-function leave(client: object): Promise<unknown> {
-  if (isClusterClient(client) || 'acquire' in client) return Promise.resolve()
+function leave(client: object): Promise<unknown> | undefined {
+  const last = left.get(client)
+  if (last !== undefined && monotonicMs() - last.atMs < LEAVE_EVERY_MS) return last.closed
+  if (isClusterClient(client) || 'acquire' in client || !reconnects(client)) return undefined
+  const closed = isIoredis(client)
+    ? Promise.resolve((client as SingleClient).disconnect(true))
+    : quit(client as SingleClient)
+  left.set(client, { atMs: monotonicMs(), closed })
+  return closed
+}
+
+/** Whether it would come back. Asked each time, because a strategy may stop when the app shuts down, as each library would ask it. */
+function reconnects(client: object): boolean {
   const { options } = client as SingleClient
   if (isIoredis(client)) {
-    // Without a strategy it would not come back.
-    if (typeof options?.retryStrategy === 'function') (client as SingleClient).disconnect(true)
-    return Promise.resolve()
+    const strategy = options?.retryStrategy
+    return typeof strategy === 'function' && typeof strategy(1) === 'number'
   }
-  if (!isNodeRedis(client)) return Promise.resolve()
-  // One that is sent while another is under way would close the next connection.
-  const left = leaving.get(client) ?? quit(client as SingleClient).finally(() => leaving.delete(client))
-  leaving.set(client, left)
-  return left
+  if (!isNodeRedis(client)) return false
+  const strategy = options?.socket?.reconnectStrategy
+  if (typeof strategy !== 'function') return strategy !== false
+  return typeof strategy(0, new Error('Socket closed unexpectedly')) === 'number'
 }
 
 /** As a bare command: the client's own `quit` closes the client too. The server closes the connection, which the client reports as an error. */
 function quit(client: SingleClient): Promise<unknown> {
   const closed = new Promise<void>((resolve) => client.once('error', resolve))
   const sent = client.sendCommand(['QUIT']).catch(() => {})
-  return within<unknown>(Promise.all([sent, closed]), ROLLBACK_MS / 2, () => {})
+  return within<unknown>(Promise.all([sent, closed]), LEAVE_EVERY_MS, () => {})
 }
 
 /**

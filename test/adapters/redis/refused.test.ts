@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { createClient } from 'redis'
 import { redisStore } from 'tix-webhooks/redis'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { onOwnRedis } from '../../support/on-servers.js'
@@ -44,6 +45,67 @@ onOwnRedis('a connection of an app that its store shares', () => {
       await own
       expect(await store.claim(claimOf('e', 't'))).toMatchObject({ status: 'claimed' })
       expect(proxy.connections).toBe(before + 1)
+    },
+  )
+
+  const STOP = new Error('stop')
+  test.each([
+    { name: 'ioredis', strategy: null, opened: 0 },
+    { name: 'ioredis', strategy: () => null, opened: 0 },
+    { name: 'ioredis', strategy: (times: number) => (times === 1 ? 20 : null), opened: 1 },
+    { name: 'node-redis', strategy: false, opened: 0 },
+    { name: 'node-redis', strategy: () => false, opened: 0 },
+    { name: 'node-redis', strategy: () => STOP, opened: 0 },
+    { name: 'node-redis', strategy: (retries: number) => (retries === 0 ? 20 : false), opened: 1 },
+    { name: 'node-redis', strategy: undefined, opened: 1 },
+  ] as const)(
+    'is closed only if its client would open another: $name, $strategy',
+    async ({ name, strategy, opened }) => {
+      admin = await connectIoredis(server.url)
+      const client = await openWith(name, strategy)
+      const store = redisStore(client)
+      await store.claim(claimOf('f', 't'))
+      const before = proxy.connections
+      await admin.replicaof('127.0.0.1', '1')
+      await expect(store.claim(claimOf('g', 't'))).rejects.toThrow('returns a number; restart it otherwise')
+      await admin.replicaof('NO', 'ONE')
+      expect(await store.claim(claimOf('h', 't'))).toMatchObject({ status: 'claimed' })
+      expect(proxy.connections).toBe(before + opened)
+    },
+  )
+
+  /** A client with that strategy, as it is. */
+  async function openWith(name: string, strategy: unknown) {
+    const url = `redis://127.0.0.1:${proxy.port}`
+    if (name === 'ioredis') return connectIoredis(url, { retryStrategy: strategy as () => null })
+    const client = createClient({ url, socket: { reconnectStrategy: strategy as false } })
+    client.on('error', () => {})
+    onTestFinished(() => client.destroy())
+    return client.connect()
+  }
+
+  test.each(LIBRARIES)(
+    'is closed once a second while the server stays read-only: $name',
+    async ({ name }) => {
+      vi.useFakeTimers({ toFake: ['performance'] })
+      onTestFinished(() => void vi.useRealTimers())
+      const client = await open(name)
+      onTestFinished(async () => void (await admin.replicaof('NO', 'ONE')))
+      const store = redisStore(client)
+      await store.claim(claimOf('i', 't'))
+      const before = proxy.connections
+      await admin.replicaof('127.0.0.1', '1')
+      for (const [ms, opened] of [
+        [0, 1],
+        [999, 1],
+        [1, 2],
+      ] as const) {
+        vi.advanceTimersByTime(ms)
+        // The second is refused on the new connection, if the first closed the old one.
+        for (const key of ['j', 'k'])
+          await expect(store.claim(claimOf(key, 't'))).rejects.toThrow('read-only')
+        expect(proxy.connections).toBe(before + opened)
+      }
     },
   )
 
