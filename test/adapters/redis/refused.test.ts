@@ -52,11 +52,15 @@ onOwnRedis('a connection of an app that its store shares', () => {
   test.each([
     { name: 'ioredis', strategy: null, opened: 0 },
     { name: 'ioredis', strategy: () => null, opened: 0 },
-    { name: 'ioredis', strategy: (times: number) => (times === 1 ? 20 : null), opened: 1 },
+    { name: 'ioredis', strategy: (times: number): number | null => (times === 1 ? 20 : null), opened: 1 },
     { name: 'node-redis', strategy: false, opened: 0 },
-    { name: 'node-redis', strategy: () => false, opened: 0 },
+    { name: 'node-redis', strategy: (): false => false, opened: 0 },
     { name: 'node-redis', strategy: () => STOP, opened: 0 },
-    { name: 'node-redis', strategy: (retries: number) => (retries === 0 ? 20 : false), opened: 1 },
+    {
+      name: 'node-redis',
+      strategy: (retries: number): number | false => (retries === 0 ? 20 : false),
+      opened: 1,
+    },
     { name: 'node-redis', strategy: undefined, opened: 1 },
   ] as const)(
     'is closed only if its client would open another: $name, $strategy',
