@@ -127,6 +127,9 @@ export const RECOUNT_MS: number = STATEMENT_MS + STORE_CALL_MS
 /** The longest that a roll-back waits for a stuck statement of the handler; then the connection is closed instead. */
 export const ROLLBACK_MS = 2_000
 
+/** A Redis that stays read-only costs each connection one reconnection in that time, and not one for each call. QUIT has ended by then. */
+export const LEAVE_EVERY_MS: number = ROLLBACK_MS / 2
+
 /** The server ends a run so much later than the receiver gives it up: the roll-back may be waiting for a stuck statement. */
 export const ROLLBACK_MARGIN_MS: number = 2 * ROLLBACK_MS
 

@@ -1,4 +1,4 @@
-import { monotonicMs, ROLLBACK_MS, STORE_CALL_MS, within } from '../../src/internal.js'
+import { LEAVE_EVERY_MS, monotonicMs, STORE_CALL_MS, within } from '../../src/internal.js'
 import { isWrongServer } from './advice.js'
 import { isClusterClient, isFunction } from './client.js'
 
@@ -54,9 +54,6 @@ function isIoredis(client: object): boolean {
 function isNodeRedis(client: object): boolean {
   return 'isReady' in client && isFunction(client, 'sendCommand') && isFunction(client, 'once')
 }
-
-/** A server that stays read-only costs each connection one reconnection in that time, and not one for each call. QUIT has ended by then. */
-const LEAVE_EVERY_MS = ROLLBACK_MS / 2
 
 const left = new WeakMap<object, { readonly atMs: number; readonly closed: Promise<unknown> }>()
 

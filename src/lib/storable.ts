@@ -15,10 +15,11 @@ export function storableText(text: string): string {
  * @throws TypeError when it is nested deeper than 1,000 levels, or contains itself
  * @example
  * ```ts
- * import { type HandlerContext, type OrderCreatedEvent, storable, type TxOf } from 'tix-webhooks'
+ * import type { ClientBase } from 'pg'
+ * import { type OrderCreatedEvent, storable } from 'tix-webhooks'
  *
- * export async function book({ data }: OrderCreatedEvent, ctx: HandlerContext<unknown, TxOf<typeof inbox>>) {
- *   await ctx.tx.query('INSERT INTO orders (id, data) VALUES ($1, $2)', [data.order.id, storable(data)])
+ * export async function book({ data }: OrderCreatedEvent, tx: ClientBase): Promise<void> {
+ *   await tx.query('INSERT INTO orders (id, data) VALUES ($1, $2)', [data.order.id, storable(data)])
  * }
  * ```
  */
