@@ -9,6 +9,11 @@ test('the README has at most 300 lines', () => {
   expect(readPage('README.md').split('\n').length - 1).toBeLessThanOrEqual(300)
 })
 
+test('the README names two commands for a fresh clone: the demo, and the tests that CI runs', () => {
+  const commands = [...readPage('README.md').matchAll(/^npm ci && .*$/gm)].map(([command]) => command)
+  expect(commands).toEqual(['npm ci && npm run demo', 'npm ci && npm test'])
+})
+
 describe('the pages for users', () => {
   const wordsOf = (page: string): number => readPage(page).split(/\s+/).filter(Boolean).length
   const pages = PACKED_PAGES.filter((page) => page === 'README.md' || page.startsWith('docs/')).concat(
