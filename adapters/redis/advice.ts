@@ -1,5 +1,5 @@
 import { StoreError } from '../../src/index.js'
-import { messageOf } from '../../src/internal.js'
+import { isOfCertificate, messageOf } from '../../src/internal.js'
 import { isClusterClient, SUBSCRIBED } from './client.js'
 
 /**
@@ -61,16 +61,24 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
 const REPLY = /^[A-Z]{2,} /
 const MAX_REPLY_LENGTH = 250
 const UNREACHABLE =
-  'Redis could not be reached, or gave an invalid answer: is it up, and does the client reconnect?'
+  'Redis could not be reached, or gave an invalid answer: is it up, does the client reconnect, and does it trust its certificate? The error event of the client says why.'
+const CERTIFICATE =
+  'The certificate of Redis could not be verified: give the client that of its authority (ca in the option tls of ioredis, or socket of node-redis), and connect to the host that it names.'
 
 /** The store's error for a call that failed. */
 export function unavailable(cause: unknown, client: object): StoreError {
   const words = wordsOf(cause)
-  const byDefault = REPLY.test(words) ? refusedWith(words) : UNREACHABLE
+  const byDefault = REPLY.test(words) ? refusedWith(words) : isUntrusted(cause) ? CERTIFICATE : UNREACHABLE
   let [, code = 'store_unavailable' as const, message = byDefault] =
     ADVICE.find(([says]) => says.test(words)) ?? []
   if (REDIRECTION.test(words) && isClusterClient(client)) message = FAILING_OVER
   return new StoreError(code, message, { cause })
+}
+
+/** The error of fetch, in @upstash/redis, has that of the socket as its cause. */
+function isUntrusted(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } }
+  return isOfCertificate(code ?? cause?.code)
 }
 
 /** Without the arguments that a reply may repeat: they are keys and tokens. */
