@@ -80,8 +80,10 @@ export function runnerOf<Tx>(
         await work(handed)
       } catch (error) {
         thrown = { error }
-        // Not the error itself, which may be of another server, or have a code by which a library would run it again.
-        throw new Error('The handler failed, so its transaction is rolled back.')
+        // Not the error itself, which may be of another server, or have a code by which a library would run it again. Only without a key no
+        // statement of ours has shown whether this server takes writes.
+        const cause = key === null ? error : undefined
+        throw new Error('The handler failed, so its transaction is rolled back.', { cause })
       }
       return opening
     }
