@@ -12,7 +12,7 @@ import { ddl as mysqlDdl, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webh
 import { ddl as postgresDdl, postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { ROLLBACK_MS } from '../../src/durations.js'
+import { LEAVE_EVERY_MS, ROLLBACK_MS } from '../../src/durations.js'
 import { orderCreated, SECRET } from '../support/deliveries.js'
 import { failedDelivery } from '../support/failed-delivery.js'
 import { MYSQL_LIBRARIES, openLibrary, POSTGRES_LIBRARIES } from '../support/libraries.js'
@@ -371,12 +371,16 @@ for (const { name, describe, start, clients, limited = {} } of KINDS) {
     test.each(Object.entries(clients))(
       'each call on the one connection of %s fails once at most, and then succeeds on a new one',
       async (_, open) => {
+        vi.useFakeTimers({ toFake: ['performance'] })
+        onTestFinished(() => void vi.useRealTimers())
         const opened = await openThrough(open, 1)
         const ends: unknown[] = []
         let refused = 0
         for (const [name, call] of callsOf(opened)) {
           await call()
           await failOver()
+          // A Redis that stays read-only is left once in that time.
+          vi.advanceTimersByTime(LEAVE_EVERY_MS)
           const tries = [await call().then(() => 'done', String), await call().then(() => 'done', String)]
           // A pool may have closed a connection that was idle for seconds, so that the first succeeds.
           ends.push([name, tries[0] === 'done' || REFUSED.test(String(tries[0])), tries[1]])
