@@ -35,9 +35,12 @@ function blocksOf(file: string): string[] {
 /** `- [Title](file): the first sentence`. */
 function linkTo(file: string): string {
   const [title = '', first = ''] = blocksOf(file)
-  const [sentence = ''] = first.replaceAll('\n', ' ').split(/(?<=\.) /)
+  const [sentence = ''] = withoutLinks(first.replaceAll('\n', ' ')).split(/(?<=\.) /)
   return `- [${title.replace(/^# /, '')}](${file}): ${sentence}`
 }
+
+/** Their targets would be those of another folder. */
+const withoutLinks = (text: string): string => text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
 
 /** Its sections, as links. */
 function listOf(file: string, indent?: string): string {
