@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type pg from 'pg'
 import { interruptions, type SignedDelivery, signedDelivery } from 'tix-webhooks/testing'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { SECRET } from '../support/deliveries.js'
 import { exampleEnvironment, schemaUrl } from '../support/examples.js'
 import { portOf } from '../support/http.js'
@@ -54,8 +54,11 @@ async function start(file: string, world: World, path: string) {
 }
 
 beforeEach(() => {
-  shown = undefined
   vi.spyOn(process, 'once').mockReturnValue(process)
+})
+afterEach(() => {
+  // The files after this one in its process may get the mock too, and the last world shown here is an interrupted one.
+  shown = undefined
 })
 const order = { kind: 'order.created', path: '/hooks' } as const
 const published = { kind: 'event.published', path: '/hooks' } as const
