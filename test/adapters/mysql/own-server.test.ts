@@ -86,11 +86,13 @@ onOwnMysql('a server of its own', () => {
   describe.each(POOLS)('over $name', ({ name, open }) => {
     test('the check and each call reject on a server that is read-only, or for a wrong password', async () => {
       await setGlobal('read_only', 1)
-      for (const [url, message] of [
-        [urlAs('app', 'hunter2'), /^This server is read-only, such as a replica/],
-        [urlAs('app', 'other'), /^The server refused the user or the password of the connection/],
+      // mariadb tries to connect until its time is over.
+      const shortly = name === 'mariadb' ? { more: { acquireTimeout: 150 } } : {}
+      for (const [url, options, message] of [
+        [urlAs('app', 'hunter2'), {}, /^This server is read-only, such as a replica/],
+        [urlAs('app', 'other'), shortly, /^The server refused the user or the password of the connection/],
       ] as const) {
-        const pool = open(url, name === 'mariadb' ? { more: { acquireTimeout: 150 } } : {})
+        const pool = open(url, options)
         const [store, inbox, failures] = [mysqlStore(pool), mysqlInbox(pool), mysqlFailures(pool)]
         for (const call of [
           ...[store, inbox, failures].map((one) => () => one.check()),
@@ -152,15 +154,17 @@ onOwnMysql('a server of its own', () => {
       ['innodb_flush_log_at_trx_commit', 0, 1],
       ['innodb_flush_log_at_trx_commit', 1, 0],
       ['innodb_flush_log_at_trx_commit', 2, 1],
-      ['sync_binlog', 0, 1],
-    ] as const)('%s = %i is warned of: %s', async (variable, value, times) => {
+      // Without a binary log, as in a lane of the tests, it does not matter.
+      ['sync_binlog', 0, '@@log_bin'],
+    ] as const)('%s = %i is warned of: %s', async (variable, value, expected) => {
       await setGlobal(variable, value)
+      const [{ times } = {}] = await run(`SELECT ${expected} + 0 AS times`)
       const warnings = vi.spyOn(console, 'warn').mockImplementation(() => {})
       onTestFinished(() => warnings.mockRestore())
       const pool = open(at)
       for (const _ of [1, 2]) for (const one of allOf(pool)) await one.check()
       const warning = new RegExp(`^tix-webhooks: ${variable} of this server is not 1`)
-      expect(warnings.mock.calls).toEqual(Array(times).fill([expect.stringMatching(warning)]))
+      expect(warnings.mock.calls).toEqual(Array(Number(times)).fill([expect.stringMatching(warning)]))
     })
 
     test('an answer that rests on a read waits for a flush, whether or not a commit is in a binary log', async () => {
