@@ -28,6 +28,8 @@ const NO_PASSWORD = 'Postgres asks for a password, and the connection has none: 
 const NO_SERVER = 'There is no Postgres at the host and port of the connection: is it up?'
 const STARTING =
   'Postgres is shutting down or starting, or this connection was terminated: the next delivery tries again.'
+const REPLICA =
+  'This database is read-only, such as a replica: connect the pool to the primary. After a failover, the next delivery reaches it over a new connection. If it is the primary, default_transaction_read_only is on.'
 const SLOW_CONNECTION =
   'No connection was free within the time-out: is Postgres reachable, and the pool large enough for concurrent deliveries?'
 
@@ -39,6 +41,8 @@ const SQLSTATE = /^(?!08|E|P1|P2028)[0-9A-Z]{5}$/
  * (57P01 to 57P03), ends its connections itself.
  */
 const READ_ONLY = '25006'
+const STANDBY = /hot standby/
+const NOT_SUPPORTED = '0A000'
 
 type Advice = string | ((names: TableNames) => string)
 
@@ -69,8 +73,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   '25P03':
     'The handler sent nothing to Postgres for longer than idleTimeoutSeconds, or than the server allows, so its transaction was ended: do what takes long before the first statement, or after the commit.',
   '25P04': `The transaction took longer than maxRunSeconds, or than transaction_timeout, and Postgres ended it. ${NOTHING_WRITTEN}`,
-  [READ_ONLY]:
-    'This database is read-only, such as a replica: connect the pool to the primary. After a failover, the next delivery reaches it over a new connection. If it is the primary, default_transaction_read_only is on.',
+  [READ_ONLY]: REPLICA,
   '26000':
     'A prepared statement was made on another connection, as behind PgBouncer in transaction mode: set prepare: false for postgres.js, or max_prepared_statements in PgBouncer 1.21 or newer.',
   '57P01': STARTING,
@@ -114,6 +117,7 @@ const BY_MESSAGE: readonly (readonly [RegExp, Advice])[] = [
     `PgBouncer had no connection to Postgres free within query_wait_timeout: raise default_pool_size, or look for transactions that last long. ${NOTHING_WRITTEN}`,
   ],
   [/authentication failed|no such user/i, REFUSED_USER],
+  [STANDBY, REPLICA],
   [/calling end on the pool|CONNECTION_ENDED/i, 'The pool is closed: drain the receiver before you end it.'],
   [/transaction blocks not allowed in statement pooling/i, NO_TRANSACTIONS],
   [/timeout exceeded when trying to connect|due to connection timeout/i, SLOW_CONNECTION],
@@ -172,10 +176,15 @@ export function isAbout(
 export function isWrongServer(error: unknown): boolean {
   let found = error
   for (let depth = 0; found instanceof Object && depth < MAX_DEPTH; depth++) {
-    if (codeOf(found) === READ_ONLY) return true
+    if (codeOf(found) === READ_ONLY || isOfStandby(found)) return true
     found = (found as { cause?: unknown }).cause
   }
   return false
+}
+
+/** A transaction that is SERIALIZABLE by default is not supported on a standby, which refuses it with the code of all that is not. */
+export function isOfStandby(error: unknown): boolean {
+  return codeOf(error) === NOT_SUPPORTED && STANDBY.test(String((error as { message?: unknown }).message))
 }
 
 /** Whether the transaction was above READ COMMITTED, and another one changed rows that it has read. */

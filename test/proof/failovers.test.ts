@@ -20,6 +20,7 @@ import { kyselyMysqlDriver } from '../support/mysql-clients.js'
 import { startMysql } from '../support/mysql-server.js'
 import { onOwnMysql, onOwnPostgres, onOwnRedis } from '../support/on-servers.js'
 import { readPage } from '../support/pages.js'
+import { hasPgBouncer, startPgBouncer } from '../support/pgbouncer-server.js'
 import { kyselyDriver } from '../support/postgres-clients.js'
 import { startPostgres } from '../support/postgres-server.js'
 import { deferred } from '../support/promises.js'
@@ -73,6 +74,9 @@ async function postgresServer(): Promise<Server> {
   const admin = new Client({ connectionString: url, options: '-c default_transaction_read_only=off' })
   await admin.connect()
   await admin.query(`${ORDERS}; ${postgresDdl}`)
+  // The role of a session need not be its user's, as with users that are made for each login.
+  await admin.query('CREATE ROLE owner; CREATE ROLE app LOGIN IN ROLE owner; ALTER ROLE app SET role = owner')
+  await admin.query('GRANT ALL ON ALL TABLES IN SCHEMA public TO owner')
   async function setReadOnly(value: 'on' | 'off'): Promise<void> {
     await admin.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`)
     await admin.query('SELECT pg_reload_conf()')
@@ -86,7 +90,7 @@ async function postgresServer(): Promise<Server> {
   }
   return {
     port,
-    url,
+    url: url.replace('postgres@', 'app@'),
     demote: () => setReadOnly('on'),
     promote: () => setReadOnly('off'),
     async stop() {
@@ -216,6 +220,19 @@ async function pg(url: string, max: number): Promise<Opened> {
   return openPostgres(pool, () => pool.end())
 }
 
+/** PgBouncer keeps the connections to the server that the pool has closed. */
+async function pgBehindPgBouncer(url: string, max: number): Promise<Opened> {
+  const bouncer = await startPgBouncer(new URL(url), { settings: { default_pool_size: max } })
+  const opened = await pg(bouncer.url, max)
+  return {
+    ...opened,
+    async close() {
+      await opened.close()
+      await bouncer.stop()
+    },
+  }
+}
+
 const mysql2: Open = async (uri, connectionLimit) => openMysql(mysql.createPool({ uri, connectionLimit }))
 
 const ofMariadb: Open = async (url, connections) =>
@@ -265,6 +282,7 @@ const KINDS: readonly Kind[] = [
     clients: {
       pg,
       'postgres.js': postgresJs,
+      ...(hasPgBouncer() && { 'pg behind PgBouncer': pgBehindPgBouncer }),
       ...openLibraries('postgres', POSTGRES_LIBRARIES),
     },
     limited: {

@@ -6,13 +6,14 @@ import {
   hasMethod,
   ROLLBACK_MS,
   type ScopeState,
+  STATEMENT_MS,
   type TransactionScope,
   transactionScope,
 } from '../../../src/internal.js'
 import { isWrongServer } from '../advice.js'
 import { answered } from './answered.js'
 import { type Commit, checkFor, ROLLED_BACK } from './commit-check.js'
-import { type CheckedDriver, type Query, unchecked } from './driver.js'
+import { type CheckedDriver, type Query, type StatementResult, unchecked } from './driver.js'
 import { ensureBegun, firstStatements, type PgTransaction } from './first-statement.js'
 import { LEAVE } from './leave.js'
 import { type PgQueryable, type PgResult, preparedStatements } from './prepared.js'
@@ -41,10 +42,25 @@ export function isPgPool(pool: unknown): pool is PgPool {
 export function pgQuery(pool: PgPool): Query {
   listenTo(pool)
   const prepared = preparedStatements()
+  const { transaction } = pgDriver(pool)
   return async (sql, parameters) => {
-    const { rows, rowCount } = await prepared.send(pool, sql, parameters)
-    return { rows, count: rowCount }
+    try {
+      return resultOf(await prepared.send(pool, sql, parameters))
+    } catch (error) {
+      if (!isWrongServer(error)) throw error
+      // Nothing is written. The pool has closed its connection, but a pooler in front of the server keeps its own, which only a transaction ends.
+      return transaction(async (tx) => {
+        await ensureBegun(tx)
+        return resultOf(
+          await tx.client.query({ text: sql, values: [...parameters], query_timeout: STATEMENT_MS }),
+        )
+      })
+    }
   }
+}
+
+function resultOf({ rows, rowCount }: PgResult): StatementResult {
+  return { rows, count: rowCount }
 }
 
 /** @param as converts a client to the transaction that handlers get. The client that it is given refuses to open another transaction */

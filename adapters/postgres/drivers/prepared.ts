@@ -1,4 +1,5 @@
 import { STATEMENT_MS } from '../../../src/internal.js'
+import { isOfStandby } from '../advice.js'
 import type { Row } from './driver.js'
 
 /** The part of a result of `pg` that is used. */
@@ -73,7 +74,7 @@ export function preparedStatements(): PreparedStatements {
 /** A name is missing or taken, or a plan no longer fits; the last two cases are the words of PgBouncer and of `pg`. */
 export function isUnusable(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
-  if (code === '26000' || code === '42P05' || code === '0A000') return true
+  if (code === '26000' || code === '42P05' || (code === '0A000' && !isOfStandby(error))) return true
   return (code === '08P01' || code === undefined) && /prepared statement/i.test(String(message))
 }
 

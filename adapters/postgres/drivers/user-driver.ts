@@ -3,7 +3,7 @@ import { hasMethod, ROLLBACK_MS, transactionScope, within } from '../../../src/i
 import { isWrongServer } from '../advice.js'
 import { type Commit, checkOf } from './commit-check.js'
 import { type CheckedDriver, type CommitOf, type PostgresDriver, unchecked } from './driver.js'
-import { LEAVE } from './leave.js'
+import { DISCONNECT, LEAVE } from './leave.js'
 import { isOtherLibrary } from './other-libraries.js'
 import { beginning } from './strangers.js'
 
@@ -70,10 +70,12 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
         // Kept here, because a driver may return nothing.
         let ended: { result: R } | undefined
         await transaction(async (tx) => {
-          // A statement that sets the isolation of its transaction must be its first, so nothing may be sent before it.
-          if (commitOf !== unchecked) await refuseOpen(tx)
           const result = await scope
-            .unlessLost(() => scope.run(() => work(tx, handedOf(tx))))
+            .unlessLost(async () => {
+              // A statement that sets the isolation of its transaction must be its first, so nothing may be sent before it.
+              if (commitOf !== unchecked) await refuseOpen(tx)
+              return scope.run(() => work(tx, handedOf(tx)))
+            })
             .catch(async (error) => {
               if (isWrongServer(error)) wrong = { error }
               await scope.unlessLost(() => sendLast(tx, wrong !== undefined, scope.isNested()))
@@ -100,7 +102,6 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
   }
 }
 
-const DISCONNECT = 'SELECT pg_terminate_backend(pg_backend_pid())'
 const IS_OPEN = 'SELECT txid_current_if_assigned() IS NOT NULL AS opened'
 const LEFT_OPEN =
   'This connection was in the transaction of an earlier delivery, whose handler left a nested transaction open. That is rolled back now, and both events run again: await what tx.transaction() returns, and use a SAVEPOINT in one statement after the other instead.'

@@ -67,6 +67,7 @@ const POSTGRES: readonly Row[] = [
   [/^Postgres is out of memory/, coded('53200')],
   [/^Postgres has no connection left/, coded('53300')],
   [PG_READ_ONLY, coded('25006'), prismas('25006'), caused(coded('25006'))],
+  [PG_READ_ONLY, coded('0A000', 'cannot use serializable mode in a hot standby')],
   [PG_READ_ONLY, fault({ original: coded('25006') }), fault({ driverError: coded('25006') })],
   [/^A prepared statement was made on another connection/, coded('26000')],
   [PG_STARTING, coded('57P01'), coded('57P02'), coded('57P03')],
