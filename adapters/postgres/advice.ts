@@ -15,10 +15,11 @@ const UNREACHABLE =
   'Postgres could not be reached, or closed the connection: are it and the network up? A restart or a failover looks like this too.'
 const CERTIFICATE =
   'The certificate of Postgres could not be verified: give the ssl option of the pool the certificate of its authority (ca), and connect to the host that it names.'
-const NO_TRANSACTIONS =
-  'PgBouncer refused the transaction, because it is in statement mode: set its pool_mode to transaction, or use a store without failures.'
+const TRANSACTION_MODE =
+  'set its pool_mode to transaction. A store without failures needs that for migrate() alone: call it over a direct connection, or apply the exported ddl.'
+const NO_TRANSACTIONS = `PgBouncer refused the transaction, because it is in statement mode: ${TRANSACTION_MODE}`
 /** postgres.js hides why a connection ended. */
-const CLOSED = `${UNREACHABLE} So does a PgBouncer in statement mode, which refuses transactions: set its pool_mode to transaction.`
+const CLOSED = `${UNREACHABLE} So does a PgBouncer in statement mode, which refuses transactions: ${TRANSACTION_MODE}`
 const OWN_CODE =
   'The inbox could not be used: as, the driver, or the library behind it threw before it sent anything to Postgres: see the cause of this error.'
 const OTHER_TABLE = ({ name, migrate }: TableNames): string =>

@@ -5,8 +5,8 @@ import { innermost } from '../advice.js'
 interface Failed {
   readonly query?: string | undefined
   readonly args?: readonly unknown[]
-  /** Of an error of the server. */
-  readonly severity?: string
+  /** Of an error of the server, or of a pooler: PgBouncer sends no `severity`, which does not depend on the language. */
+  readonly severity_local?: string
 }
 
 /** The most connections whose errors are thrown away for one call: postgres.js opens 10 by default. */
@@ -29,7 +29,7 @@ export async function withoutStrangers<T>(
     } catch (thrown) {
       const error = innermost(thrown) as Failed
       if (!Array.isArray(error.args) || isOwn(error)) throw thrown
-      if (error.severity === undefined || left === 0) throw redactError(thrown)
+      if (error.severity_local === undefined || left === 0) throw redactError(thrown)
     }
   }
 }
