@@ -448,6 +448,43 @@ for (const { name, describe, start, clients, limited = {} } of KINDS) {
       expect(await opened.transfer?.()).toEqual(['debit', 'credit'])
     })
 
+    // mariadb ends its sessions itself.
+    const { mysql2: openMysql2 } = clients
+    test.skipIf(openMysql2 === undefined)(
+      'a session of the same number on another server lives',
+      async () => {
+        const idOf = async (connection: mysql.Connection): Promise<number> => {
+          const [rows] = await connection.query('SELECT CONNECTION_ID() AS id')
+          return (rows as { id: number }[])[0]?.id as number
+        }
+        /** The last of the connections that are opened until one has such a number. */
+        async function connectUpTo(id: number, { url }: Server): Promise<mysql.Connection> {
+          for (;;) {
+            const connection = await mysql.createConnection(url)
+            onTestFinished(() => connection.destroy())
+            if ((await idOf(connection)) >= id) return connection
+          }
+        }
+        const first = await connectUpTo(0, wrong)
+        await connectUpTo((await idOf(first)) + 1, right)
+        const { inbox } = await openThrough(openMysql2 as Open, 1)
+        let stranger = first
+        const run = inbox?.once({ key: newKey(), retainMs: HOUR_MS }, async (tx: mysql.Connection) => {
+          stranger = await connectUpTo(await idOf(tx), wrong)
+          expect(await idOf(stranger)).toBe(await idOf(tx))
+          tx.query('SELECT SLEEP(60)').catch(() => {})
+          await failOver()
+          throw new Error('It failed')
+        })
+        await expect(run).rejects.toThrow('It failed')
+        // The only connection of the pool is free once the session is dealt with.
+        const before = proxy.connections
+        await inbox?.check()
+        expect(proxy.connections).toBeGreaterThan(0 * before)
+        expect(await idOf(stranger)).toBeGreaterThan(0)
+      },
+    )
+
     test('a handler whose error is that of another server loses no connection', async () => {
       for (const [client, open] of Object.entries(clients)) {
         const before = proxy.connections

@@ -215,6 +215,8 @@ async function take(pool: MysqlPool): Promise<Taken> {
   // mariadb gives one that was released in this turn to whoever asks first, so that a busy store could keep all others waiting.
   if ((waitingFor(pool) ?? 0) > 0) await nextTurn()
   const connection = await connectionWithin(pool, STATEMENT_MS)
+  // Not awaited: the connection sends it before what follows.
+  if (!isMariadb(pool)) void serverOf(connection)
   let isLost = false
   let onLoss: (error?: unknown) => void = () => {}
   const lost = new Promise<never>((_, reject) => {
@@ -244,9 +246,8 @@ async function take(pool: MysqlPool): Promise<Taken> {
         return
       }
       connection.destroy()
-      // mariadb does so itself, and ends the process if the session has ended before. One that is usable runs no statement, and another
-      // server would have another session of that number.
-      if (!isUsable && !isMariadb(pool)) void kill(pool, connection.threadId)
+      // mariadb does so itself, and ends the process if the session has ended before. One that is usable runs no statement.
+      if (!isUsable && !isMariadb(pool)) void kill(pool, connection)
     },
   }
   return taken
@@ -268,16 +269,37 @@ function lostConnection(): Error {
   return Object.assign(new Error('The connection was closed.'), { code: 'PROTOCOL_CONNECTION_LOST' })
 }
 
+/** The server of each connection of mysql2. */
+const servers = new WeakMap<object, Promise<string | undefined>>()
+
+/** The name of its server, which is asked once for each connection; `undefined` if that is not known. */
+function serverOf(connection: MysqlConnection): Promise<string | undefined> {
+  // The pool wraps it anew each time.
+  const { connection: inner = connection } = connection as { connection?: object }
+  const known = servers.get(inner)
+  if (known !== undefined) return known
+  const asked = send(connection, SERVER, STATEMENT_MS).then(
+    ({ rows }) => String(rows[0]?.[0]),
+    () => undefined,
+  )
+  servers.set(inner, asked)
+  return asked
+}
+
+const SERVER = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@server_id, @@datadir)"
+
 /**
  * Ends the session of a connection that was closed in the middle of a statement: the server would finish the statement first, and keep
- * all locks until then.
+ * all locks until then. Only on the same server: after a failover, or behind a balancer, another's session of that number is a stranger's.
  */
-async function kill(pool: MysqlPool, threadId: number | null): Promise<void> {
-  if (threadId === null) return
+async function kill(pool: MysqlPool, closed: MysqlConnection): Promise<void> {
+  const { threadId } = closed
+  const server = await serverOf(closed)
+  if (threadId === null || server === undefined) return
   try {
     const connection = await connectionWithin(pool, STATEMENT_MS)
     try {
-      await send(connection, `KILL ${threadId}`, STATEMENT_MS)
+      if ((await serverOf(connection)) === server) await send(connection, `KILL ${threadId}`, STATEMENT_MS)
     } catch (error) {
       // A silent one would hold up whoever gets it next.
       if (!isOfServer(error)) return connection.destroy()
