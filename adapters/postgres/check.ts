@@ -37,7 +37,7 @@ export function keyOfCheck(): string {
 }
 
 /** @throws StoreError when a row that was written cannot be seen, changed or removed */
-export function requireRow(isThere: boolean, name: string): void {
+export function requireRow(isThere: boolean, name: string): asserts isThere {
   if (isThere) return
   throw new StoreError(
     'store_unavailable',

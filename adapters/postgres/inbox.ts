@@ -19,7 +19,7 @@ import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
 import { joinableOf } from './failures/failures.js'
 import { newestDdl, newestTable } from './newest.js'
-import { opener } from './open.js'
+import { liveRecord, opener } from './open.js'
 import { runnerOf } from './run.js'
 import { tableOf } from './table.js'
 import { type Ask, locationIn, locationOf } from './table-location.js'
@@ -183,9 +183,7 @@ function createInbox<Tx>(
   })
   const run = runnerOf(driver, table, idleMs)
   const open = opener(driver, table, idleMs)
-  const finding = table.byName(
-    (name) => `SELECT true AS found FROM ${name} WHERE key = $1::text AND expires_at > now()`,
-  )
+  const finding = table.byName(liveRecord)
   const newest = newestTable(location, driver, MIGRATE)
   let longestRetentionMs = checkRetentionSeconds(options.retentionSeconds) * 1000
   const { start, purge } = createPurger(deleteExpired, options.purgeEverySeconds)

@@ -7,7 +7,8 @@ import type { Ask } from './table-location.js'
 /** The state of a transaction that was opened for a handler; the server's id of it, to ask after a lost COMMIT. */
 export type Opening =
   | { status: 'opened'; id: string }
-  | { status: 'duplicate' | 'in_flight' }
+  /** `unrecorded`: no record was written, and none was there when the statement began. */
+  | { status: 'duplicate' | 'in_flight' | 'unrecorded' }
   /** Only with failures. */
   | { status: 'parked' }
 
@@ -49,14 +50,14 @@ export function opener(
         ? await ask(sql.open, [...limits, ...parkedKey])
         : await ask(sql.record, [key, retainMs, ...limits, ...parkedKey])
     // By position, because clients can rename columns. Ours are single words: one that is renamed may also move to the end.
-    const [isLocked, isNew, id, isParked] = Object.values(row ?? {})
-    if (typeof isLocked !== 'boolean' || typeof isNew !== 'boolean') throw table.unexpectedRows()
+    const [isLocked, isNew, isFound, id, isParked] = Object.values(row ?? {})
+    if ([isLocked, isNew, isFound].some((value) => typeof value !== 'boolean')) throw table.unexpectedRows()
     if (!isLocked) return { status: 'in_flight' }
     if (failures !== undefined) {
       if (typeof isParked !== 'boolean') throw table.unexpectedRows()
       if (isParked) return { status: 'parked' }
     }
-    if (!isNew) return { status: 'duplicate' }
+    if (!isNew) return { status: isFound ? 'duplicate' : 'unrecorded' }
     // A client may turn text that is a number into one.
     if (!/^\d+$/.test(String(id))) throw table.unexpectedRows()
     return { status: 'opened', id: String(id) }
@@ -86,7 +87,7 @@ function statementsFor(table: string, failures: string | undefined): Statements 
           unless: ' AND NOT parked',
         }
   return {
-    open: `SELECT true AS locked, true AS fresh, txid_current()::text AS id, ${parked.open}${limits('$1', '$2')}`,
+    open: `SELECT true AS locked, true AS fresh, false AS found, txid_current()::text AS id, ${parked.open}${limits('$1', '$2')}`,
     // Without the lock, a second delivery would wait for the row of the first, and hold a connection and a socket. The lock ends
     // with the transaction or its connection, so there is no lease, no renewal and no clock.
     record: `
@@ -99,9 +100,18 @@ function statementsFor(table: string, failures: string | undefined): Statements 
         WHERE stored.expires_at <= now()
         RETURNING 1
       )
-      SELECT locked, fresh, CASE WHEN fresh THEN txid_current()::text END AS id, ${parked.column}${limits('$3', '$4')}
+      SELECT
+        locked, fresh,
+        CASE WHEN fresh THEN false ELSE EXISTS (${liveRecord(table)}) END AS found,
+        CASE WHEN fresh THEN txid_current()::text END AS id,
+        ${parked.column}${limits('$3', '$4')}
       FROM lock${parked.from}, (SELECT EXISTS (SELECT FROM recorded) AS fresh) AS outcome`,
   }
+}
+
+/** SQL that returns a row if the event of the key `$1` has been handled. */
+export function liveRecord(table: string): string {
+  return `SELECT true AS found FROM ${table} WHERE key = $1::text AND expires_at > now()`
 }
 
 /** SQL that limits a time of the transaction, in milliseconds. A limit of the server's own wins. */

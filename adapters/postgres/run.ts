@@ -7,6 +7,7 @@ import {
 } from '../../src/index.js'
 import { STATEMENT_MS } from '../../src/internal.js'
 import { isAbout } from './advice.js'
+import { requireRow } from './check.js'
 import type { Commit } from './drivers/commit-check.js'
 import type { CheckedDriver } from './drivers/driver.js'
 import { deleting } from './failures/statements.js'
@@ -82,7 +83,10 @@ export function runnerOf<Tx>(
     }
 
     try {
-      const { status } = await driver.transaction(run, commitOf)
+      let { status } = await driver.transaction(run, commitOf)
+      // Another delivery may have recorded the event while the statement began: a second one finds that record.
+      if (status === 'unrecorded') status = (await driver.transaction(run, commitOf)).status
+      requireRow(status !== 'unrecorded', table.name)
       return { status: status === 'opened' ? 'handled' : status }
     } catch (error) {
       if (thrown !== undefined) throw thrown.error

@@ -1,4 +1,5 @@
 import { Discard } from '../../src/index.js'
+import { notWritten } from './advice.js'
 import type { SqliteTable } from './table.js'
 
 interface DeliveryRecord {
@@ -74,6 +75,12 @@ export class DeliveryTransaction<Db extends object> {
   }
 }
 
+/** Whether an event was handled. */
+export function isRecorded(table: SqliteTable, key: string, now: number): boolean {
+  const find = `SELECT 1 AS found FROM ${table.name} WHERE key = @key AND expires_at > @now`
+  return table.get(find, { key, now }) !== undefined
+}
+
 /** Records that an event was handled. @returns false if that is recorded already */
 export function recordHandled(
   table: SqliteTable,
@@ -86,6 +93,7 @@ export function recordHandled(
      WHERE stored.expires_at <= @now`,
     { key, now: time, expiresAt: Math.ceil(time + retainMs) },
   )
+  if (recorded !== 1 && !isRecorded(table, key, time)) throw notWritten(table.name)
   return recorded === 1
 }
 

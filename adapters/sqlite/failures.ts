@@ -12,6 +12,7 @@ import {
   sharedMap,
   storableText,
 } from '../../src/internal.js'
+import { notWritten } from './advice.js'
 import type { SqliteDatabase } from './database.js'
 import { FAILURE_COLUMNS, FAILURE_INDEXES, failureStatements, type Question } from './failure-statements.js'
 import { sharedCommits } from './shared-commits.js'
@@ -94,6 +95,12 @@ function createFailures(db: SqliteDatabase, options: SqliteFailuresOptions): Sql
   const inTransaction = sharedCommits(table)
   const all = ({ sql, parameters }: Question): readonly Row[] => table.all(sql, parameters)
 
+  function keep(parameters: Parameters): FailureState {
+    const kept = table.get(sql.keep, parameters)
+    if (kept === undefined) throw notWritten(table.name)
+    return kept.state as FailureState
+  }
+
   const inside: SqliteFailuresInside = {
     db,
     retentionMs,
@@ -103,9 +110,7 @@ function createFailures(db: SqliteDatabase, options: SqliteFailuresOptions): Sql
       checkKey(failed.key)
       start()
       const parameters = parametersOf(failed)
-      return inTransaction(() =>
-        isHandled() ? 'handled' : (table.get(sql.keep, parameters)?.state as FailureState),
-      )
+      return inTransaction(() => (isHandled() ? 'handled' : keep(parameters)))
     },
   }
 
@@ -128,7 +133,7 @@ function createFailures(db: SqliteDatabase, options: SqliteFailuresOptions): Sql
     },
     count: async (filter) => Number(all(sql.count(checkFailureFilter(filter)))[0]?.count),
     purge,
-    check: async () => table.check((key) => table.get(sql.keep, parametersOf({ ...NO_FAILURE, key }))),
+    check: async () => table.check((key) => keep(parametersOf({ ...NO_FAILURE, key }))),
     migrate: async () => table.migrate(),
     ddl: table.ddl,
   }

@@ -19,7 +19,7 @@ import {
   DEFAULT_RETENTION_SECONDS,
 } from '../../src/internal.js'
 import type { SqliteDatabase } from './database.js'
-import { DeliveryTransaction, isCommitting, recordHandled } from './delivery-transaction.js'
+import { DeliveryTransaction, isCommitting, isRecorded, recordHandled } from './delivery-transaction.js'
 import { sqliteFailuresInside } from './failures.js'
 import { newestTable } from './newest.js'
 import { sqliteTable } from './table.js'
@@ -149,7 +149,6 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
   })
   const newest = newestTable(db, options.table ?? TABLE, MIGRATE)
   let longestRetentionMs = checkRetentionSeconds(options.retentionSeconds) * 1000
-  const find = `SELECT 1 AS found FROM ${table.name} WHERE key = @key AND expires_at > @now`
   const now = checkedClock(options.now)
   const { start, purge } = createPurger(async (limit) => {
     const records = table.purge({ now: now(), limit })
@@ -162,10 +161,6 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
     return Array.isArray(change) ? results : results[0] === true
   }
 
-  function isRecorded(key: string): boolean {
-    return table.get(find, { key, now: now() }) !== undefined
-  }
-
   function remember(ms: number): void {
     longestRetentionMs = Math.max(longestRetentionMs, ms)
   }
@@ -175,7 +170,7 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
     checkOnce(request)
     remember(request.retainMs)
     start()
-    return request.key !== null && isRecorded(request.key)
+    return request.key !== null && isRecorded(table, request.key, now())
   }
 
   /** @param forget called in the transaction that records the event */
@@ -221,15 +216,15 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
           }
           return run(request, work, () => joined.delete(failureKey))
         },
-        keep: (failed) => joined.keepUnless(() => isRecorded(failed.key), failed),
+        keep: (failed) => joined.keepUnless(() => isRecorded(table, failed.key, now()), failed),
       }
     },
     async isHandled(key) {
       checkKey(key)
-      return isRecorded(key)
+      return isRecorded(table, key, now())
     },
     check: async () =>
-      table.check((key) => isRecorded(key) || recordHandled(table, { key, retainMs: 0, now })),
+      table.check((key) => isRecorded(table, key, now()) || recordHandled(table, { key, retainMs: 0, now })),
     isNewest: isNewest as SqliteInbox<Db>['isNewest'],
     purge,
     async migrate() {

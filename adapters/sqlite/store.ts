@@ -1,6 +1,7 @@
 import type { ClaimRequest, Purgeable, RemoteStore } from '../../src/index.js'
 import { checkedClock, checkedFor, checkedStore, checkOptionNames, createPurger } from '../../src/internal.js'
 import { STORE_COLUMNS, statementsFor } from '../sqlite-dialect/statements.js'
+import { notWritten } from './advice.js'
 import type { SqliteDatabase } from './database.js'
 import { sharedCommits } from './shared-commits.js'
 import { sqliteTable } from './table.js'
@@ -63,7 +64,9 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
     const leaseUntil = Math.ceil(time + leaseMs)
     const expiresAt = Math.ceil(time + retainMs)
     const taken = table.get(sql.claim, { key, token, now: time, leaseUntil, expiresAt })
-    return { taken, found: taken ?? table.get(sql.find, { key, now: time }) }
+    const found = taken ?? table.get(sql.find, { key, now: time })
+    if (found === undefined) throw notWritten(table.name)
+    return { taken, found }
   }
 
   return checkedStore<SqliteStore>({
@@ -72,8 +75,8 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
       const time = now()
       const { taken, found } = await inTransaction(() => take(request, time))
       if (taken !== undefined) return { status: 'claimed', attempt: Number(taken.attempt) }
-      if (found?.state === 'completed') return { status: 'completed' }
-      const leftMs = found?.state === 'running' ? Number(found.lease_until) - time : 1
+      if (found.state === 'completed') return { status: 'completed' }
+      const leftMs = found.state === 'running' ? Number(found.lease_until) - time : 1
       return { status: 'in_flight', retryAfterMs: Math.max(leftMs, 1) }
     },
 

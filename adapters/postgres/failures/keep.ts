@@ -1,9 +1,10 @@
 import type { FailedDelivery, FailureState } from '../../../src/index.js'
 import { keepInTurn, STATEMENT_MS, unexpectedRows } from '../../../src/internal.js'
 import { isConflict } from '../advice.js'
+import { requireRow } from '../check.js'
 import { answered } from '../drivers/answered.js'
 import { type CheckedDriver, type Row, unchecked } from '../drivers/driver.js'
-import { limit, lockOf } from '../open.js'
+import { limit, liveRecord, lockOf } from '../open.js'
 import type { Table } from '../table.js'
 import type { Ask } from '../table-location.js'
 import { parametersOf } from './rows.js'
@@ -83,7 +84,10 @@ export function keeper(
       if (!isLocked) return 'in_flight'
     }
     const rows = await ask(keeping(table.name, inbox?.name), parametersOf(failed, texts))
-    if (rows.length === 0 && inbox !== undefined) return 'handled'
+    if (rows.length === 0 && inbox !== undefined) {
+      requireRow((await ask(liveRecord(inbox.name), [failed.key])).length === 1, table.name)
+      return 'handled'
+    }
     return onlyBoolean(rows) ? 'parked' : 'failing'
   }
 

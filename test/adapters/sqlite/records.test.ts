@@ -1,6 +1,7 @@
-import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
+import { failedDelivery } from '../../support/failed-delivery.js'
 import { receiving } from '../../support/receiving.js'
 import { claim, DAY, HOUR, handle, MINUTE, request, testClock } from '../../support/sqlite-claims.js'
 import { onEachDriver } from '../../support/sqlite-drivers.js'
@@ -71,6 +72,26 @@ onEachDriver('the records of SQLite', ({ open }) => {
       expect(await send(orderCreated())).toMatchObject({ outcome: 'misconfigured' })
     },
   )
+
+  test('are missed by each delivery and each check if a trigger drops them', async () => {
+    const { db, store, inbox } = await migrated()
+    const failures = sqliteFailures(db)
+    await failures.migrate()
+    for (const table of ['tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_failures']) {
+      db.exec(`CREATE TRIGGER drop_${table} BEFORE INSERT ON ${table} BEGIN SELECT RAISE(IGNORE); END`)
+    }
+    for (const part of [{ store }, { inbox }]) {
+      const on = { 'order.created': () => {} }
+      const { send, reports } = receiving<unknown>({ ...part, namespace: 'n', on })
+      expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable' })
+      expect(reports).toMatchObject([
+        { error: { message: expect.stringMatching(/^A row that was written/) } },
+      ])
+    }
+    for (const part of [store, inbox, failures])
+      await expect(part.check()).rejects.toThrow(/^A row that was written/)
+    await expect(failures.keep(failedDelivery())).rejects.toThrow(/^A row that was written/)
+  })
 
   test('of isNewest are refused outside of commit, with another database, and of a change that is none', async () => {
     const { db, inbox } = await migrated()
