@@ -1,5 +1,11 @@
 import type { Envelope, EventKind, EventOf, JsonValue } from '../../src/index.js'
-import { checkedClock, checkOptionNames, describeType, describeValue } from '../../src/internal.js'
+import {
+  checkedClock,
+  checkNodeVersion,
+  checkOptionNames,
+  describeType,
+  describeValue,
+} from '../../src/internal.js'
 import { isoUtc, toEpochMs } from './dates.js'
 import { checkPlainObject, type DeepPartial, overridden } from './overrides.js'
 import { MAX_SEED, SAMPLES, type SampleDataByKind, sampleTime } from './samples.js'
@@ -120,6 +126,8 @@ const YEAR_SECONDS = 365 * 24 * 3600
 
 /** Not at import, where Workers have no random numbers. A test may have replaced the UUID by any text. */
 function startFresh(): NonNullable<typeof fresh> {
+  // Node 18 has no global crypto.
+  checkNodeVersion()
   const prefix = crypto.randomUUID().slice(0, 8)
   return { prefix, earlierMs: ((Number.parseInt(prefix, 16) || 0) % YEAR_SECONDS) * 1000 }
 }

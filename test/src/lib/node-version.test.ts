@@ -1,4 +1,5 @@
 import { ConfigurationError, createReceiver } from 'tix-webhooks'
+import { sampleEvent } from 'tix-webhooks/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 import { checkNodeVersion, OLDEST_NODE } from '../../../src/lib/node-version.js'
 import { readPage } from '../../support/pages.js'
@@ -6,12 +7,14 @@ import { readPage } from '../../support/pages.js'
 afterEach(() => void vi.unstubAllGlobals())
 
 test.each(['14.21.3', '18.20.8', '20.10.0', '20.18.3'])(
-  'Node %s is refused by its name when a receiver is made',
+  'Node %s is refused by its name when a receiver or a sample is made',
   (node) => {
     vi.stubGlobal('process', { versions: { node } })
     const make = () => createReceiver({ secret: 's', on: {}, onUnhandled: () => {} })
-    expect(make).toThrow(ConfigurationError)
-    expect(make).toThrow(`tix-webhooks needs Node 20.19 or newer, and this is Node ${node}.`)
+    for (const call of [make, () => sampleEvent('order.created')]) {
+      expect(call).toThrow(ConfigurationError)
+      expect(call).toThrow(`tix-webhooks needs Node 20.19 or newer, and this is Node ${node}.`)
+    }
   },
 )
 
