@@ -1,7 +1,9 @@
-import { ddl } from 'tix-webhooks/postgres'
+import type { TransactionSql } from 'postgres'
+import { ddl, postgresInbox } from 'tix-webhooks/postgres'
 import { expect, test } from 'vitest'
+import { eventually } from '../../../support/eventually.js'
 import { onPostgres } from '../../../support/on-servers.js'
-import { INBOX_CLIENTS } from '../../../support/postgres-clients.js'
+import { INBOX_CLIENTS, openPg, openPostgresJs } from '../../../support/postgres-clients.js'
 import { testDatabase } from '../../../support/postgres-database.js'
 import { deferred } from '../../../support/promises.js'
 
@@ -65,5 +67,34 @@ onPostgres.each(ROWS)('transactions that are %s, over %s', (level, name, library
       expect(await deliver(key)).toEqual({ status: 'duplicate' })
     }
     expect(await database.column('SELECT id FROM effects ORDER BY length(id), id')).toEqual(keys)
+  })
+})
+
+onPostgres('a delivery', () => {
+  const database = testDatabase(ddl)
+
+  test('finds the record that another one commits while the statement that records its event begins', async () => {
+    const pause = 20_261_128
+    const sql = openPostgresJs(database)
+    const pool = openPg(database)
+    const request = { key: 'k', retainMs: 60_000 }
+    // Its statement waits between its snapshot and the lock of the event.
+    const slow = postgresInbox<TransactionSql>({
+      transaction: (work) => sql.begin(work) as ReturnType<typeof work>,
+      query: (tx, text, parameters) =>
+        tx.unsafe(
+          text.replace('pg_try', `pg_advisory_xact_lock(${pause})::text IS NOT NULL AND pg_try`),
+          parameters as never[],
+        ),
+    })
+    const holder = await pool.connect()
+    await holder.query(`SELECT pg_advisory_lock(${pause})`)
+    const late = slow.once(request, () => expect.fail('It ran twice'))
+    const waiting = `SELECT count(*)::int FROM pg_locks WHERE objid = ${pause} AND NOT granted`
+    await eventually(async () => expect(await database.column(waiting)).toEqual([1]))
+    expect(await postgresInbox(pool).once(request, async () => {})).toEqual({ status: 'handled' })
+    await holder.query(`SELECT pg_advisory_unlock(${pause})`)
+    holder.release()
+    expect(await late).toEqual({ status: 'duplicate' })
   })
 })
