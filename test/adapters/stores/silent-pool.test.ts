@@ -68,7 +68,7 @@ function silentPostgres() {
     async query(statement: string | { readonly text: string }) {
       const text = typeof statement === 'string' ? statement : statement.text
       if (/(COMMIT|ROLLBACK)$/.test(text)) return never<never>()
-      return { rows: [{ locked: true, fresh: true, id: '7' }], command: 'SELECT', rowCount: 1 }
+      return { rows: [{ locked: true, fresh: true, found: false, id: '7' }], command: 'SELECT', rowCount: 1 }
     },
   }
   const pool = { totalCount: 0, connect: async () => client, query: client.query }
