@@ -115,6 +115,8 @@ interface Sample {
 function sampleOf({ seed }: AnyOptions): Sample {
   if (seed === undefined) {
     calls += 1
+    // Node 18 has no global crypto.
+    checkNodeVersion()
     fresh ??= startFresh()
     return { seed: calls, ...fresh }
   }
@@ -126,8 +128,6 @@ const YEAR_SECONDS = 365 * 24 * 3600
 
 /** Not at import, where Workers have no random numbers. A test may have replaced the UUID by any text. */
 function startFresh(): NonNullable<typeof fresh> {
-  // Node 18 has no global crypto.
-  checkNodeVersion()
   const prefix = crypto.randomUUID().slice(0, 8)
   return { prefix, earlierMs: ((Number.parseInt(prefix, 16) || 0) % YEAR_SECONDS) * 1000 }
 }
