@@ -141,7 +141,9 @@ onMysql.each(MYSQL_INBOX_CLIENTS)('an inbox over $name whose connections are kil
       let turn = 0
       const killed = new Set<string>()
       async function kill(): Promise<void> {
-        const living = (await connections()).filter((id) => !ofTheTest.includes(id))
+        // MySQL fails if a statement of any test at that moment has a character that its list cannot show.
+        const listed = await connections().catch(() => [])
+        const living = listed.filter((id) => !ofTheTest.includes(id))
         const id = living[Math.floor(Math.random() * living.length)]
         const how = KILLS[turn % KILLS.length] as string
         if (id !== undefined) {
