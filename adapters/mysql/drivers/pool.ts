@@ -274,7 +274,7 @@ const servers = new WeakMap<object, Promise<string | undefined>>()
 
 /** The name of its server, which is asked once for each connection; `undefined` if that is not known. */
 function serverOf(connection: MysqlConnection): Promise<string | undefined> {
-  // The pool wraps it anew each time.
+  // The pool returns a new wrapper each time.
   const { connection: inner = connection } = connection as { connection?: object }
   const known = servers.get(inner)
   if (known !== undefined) return known
@@ -299,7 +299,10 @@ async function kill(pool: MysqlPool, closed: MysqlConnection): Promise<void> {
   try {
     const connection = await connectionWithin(pool, STATEMENT_MS)
     try {
-      if ((await serverOf(connection)) === server) await send(connection, `KILL ${threadId}`, STATEMENT_MS)
+      const here = await serverOf(connection)
+      // As below: it may be silent.
+      if (here === undefined) return connection.destroy()
+      if (here === server) await send(connection, `KILL ${threadId}`, STATEMENT_MS)
     } catch (error) {
       // A silent one would hold up whoever gets it next.
       if (!isOfServer(error)) return connection.destroy()
