@@ -17,7 +17,7 @@ export function* partsOf(value: unknown, seen: Set<unknown>): Iterable<unknown> 
   }
 }
 
-/** What throws when it is looked at, such as a revoked proxy, is not a list. */
+/** The elements of a list; `undefined` for anything else, and for a value that throws when it is read, such as a revoked proxy. */
 function elementsOf(value: unknown): readonly unknown[] | undefined {
   try {
     // Not by index: a list may have a hundred million holes.

@@ -96,7 +96,7 @@ export const MARK = 'SAVEPOINT tix_webhooks'
 /** Fails with `NO_SAVEPOINT` in another transaction than that of the mark. */
 export const CHECK_MARK = 'RELEASE SAVEPOINT tix_webhooks'
 
-/** Of `SET`: the setting of the session, kept for the end of the transaction. An app with autocommit off relies on its own ROLLBACK. */
+/** Assignments for `SET`: they keep the session's autocommit until the transaction ends. An app with autocommit off relies on its own ROLLBACK. */
 export const NO_AUTOCOMMIT_KEPT = '@tix_webhooks_autocommit = @@autocommit, autocommit = 0'
 export const RESTORE_AUTOCOMMIT = 'autocommit = @tix_webhooks_autocommit'
 

@@ -12,9 +12,9 @@ interface PendingQuery extends PromiseLike<unknown> {
 /** A stream of a COPY: one that is read, or one that is written. */
 interface CopyStream {
   readonly destroyed: boolean
-  /** Of one that is written. */
+  /** Only if the app writes to it. */
   readonly writableEnded?: boolean
-  /** Of one that is read. */
+  /** Only if the app reads from it. */
   push?: (chunk: unknown) => boolean
   _read?: (size: number) => void
   on(event: 'error', listener: () => void): unknown
@@ -56,7 +56,7 @@ export function pendingQueries(close: unknown): PendingQueries {
     if (isOver) leave()
   }
 
-  /** Also a stream that has sent its last bytes does not learn of their failure from postgres.js. */
+  /** postgres.js does not tell a stream that its last bytes have failed. */
   function ended(query: PendingQuery, error?: unknown): void {
     const { ended, stream } = open.get(query) ?? {}
     open.delete(query)

@@ -20,7 +20,7 @@ import { beginning, withoutStrangers } from './strangers.js'
 export interface PostgresJs {
   begin(work: (tx: PostgresJsTransaction) => Promise<unknown>): Promise<unknown>
   unsafe(sql: string, parameters?: never[], options?: { prepare?: boolean }): PromiseLike<PostgresJsRows>
-  /** What the function of a cursor returns to close it. */
+  /** The value that a cursor's function returns to close it. */
   readonly CLOSE?: unknown
 }
 

@@ -5,7 +5,7 @@ import { innermost } from '../advice.js'
 interface Failed {
   readonly query?: string | undefined
   readonly args?: readonly unknown[]
-  /** Of an error of the server, or of a pooler: PgBouncer sends no `severity`, which does not depend on the language. */
+  /** Set by the server and by poolers. Not `severity`, which is the same in each language: PgBouncer does not send it. */
   readonly severity_local?: string
 }
 
