@@ -61,8 +61,8 @@ export type {
   KeptFailures,
 } from './failures/failures.js'
 export { type MemoryFailuresOptions, memoryFailures } from './failures/memory-failures.js'
-export type { Change } from './idempotency/change.js'
 export type {
+  Change,
   Inbox,
   InboxConnections,
   JoinedInbox,
@@ -77,13 +77,13 @@ export {
   type MemoryStoreOptions,
   memoryStore,
 } from './idempotency/memory/memory-store.js'
-export type { Purgeable } from './idempotency/purge.js'
 export type {
   ClaimRequest,
   ClaimResult,
   HandledRecords,
   IdempotencyStore,
   Lease,
+  Purgeable,
   RemoteStore,
 } from './idempotency/store.js'
 export { redactError } from './lib/errors/redact-error.js'

@@ -1,22 +1,7 @@
 import { describeType, describeValue } from '../lib/describe-type.js'
 import { checkOptionNames } from '../lib/option-names.js'
 import { storableText } from '../lib/storable.js'
-
-/** A change of one subject, which `isNewest` of an inbox compares with the newest one that was applied. */
-export interface Change {
-  /**
-   * The thing that changed, as a string of 1 to 255 characters: `event.data.event.id`. All receivers on one table share its subjects, so
-   * put the id of the account into it if there are several.
-   */
-  readonly subject: string
-  /**
-   * When it changed, by the sender's clock: `event.created_at`. A `Date`, or an ISO 8601 string, which is compared to the nanosecond; without a
-   * time zone it is UTC.
-   */
-  readonly at: Date | string
-  /** Decides between changes of the same date: the higher rank is newer. A whole number. Default 0. */
-  readonly rank?: number | undefined
-}
+import type { Change } from './inbox.js'
 
 /** A change that was checked. */
 export interface CheckedChange {

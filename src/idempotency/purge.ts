@@ -2,17 +2,7 @@ import { callSafely } from '../lib/call-safely.js'
 import { checkTimerSeconds, checkWholeNumber } from '../lib/check-number.js'
 import { shownMessageOf } from '../lib/errors/shown-message.js'
 import { pause, startBackgroundTimer } from '../lib/time/timers.js'
-
-/** A store that does not delete expired records by itself. */
-export interface Purgeable {
-  /**
-   * Deletes records past their retention, oldest first, and no other records.
-   *
-   * @param options.limit the most records to delete, so that one call stays short. Default 1,000
-   * @returns the number of deleted records
-   */
-  purge(options?: { readonly limit?: number }): Promise<number>
-}
+import type { Purgeable } from './store.js'
 
 /** The `purge` of a store, and its timer. */
 export interface Purger extends Purgeable {

@@ -97,3 +97,14 @@ export interface RemoteStore extends IdempotencyStore, HandledRecords {
    */
   check(): Promise<void>
 }
+
+/** A store that does not delete expired records by itself. */
+export interface Purgeable {
+  /**
+   * Deletes records past their retention, oldest first, and no other records.
+   *
+   * @param options.limit the most records to delete, so that one call stays short. Default 1,000
+   * @returns the number of deleted records
+   */
+  purge(options?: { readonly limit?: number }): Promise<number>
+}
