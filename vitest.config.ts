@@ -27,7 +27,12 @@ const SLOW = allTests.filter((file) => readFileSync(here(file), 'utf8').includes
 /** It needs a server, as the pages that it runs do. */
 const SNIPPETS = 'test/repo/readme.snippets.test.ts'
 
-const UNIT = ['test/{testing,src}/**/*.test.ts', 'sandbox/test/**/*.test.ts']
+/** Tests without a server: of the receiver and the kit, and of the parts of adapters and stores that need none. */
+const UNIT = [
+  'test/{testing,src,adapters/http,stores/lib,stores/sql}/**/*.test.ts',
+  'test/adapters/{fetch,node}*.test.ts',
+  'sandbox/test/**/*.test.ts',
+]
 
 /** Tests of the sandbox's page, in a browser. */
 const IN_BROWSER = 'sandbox/test/page/**/*.test.ts'
@@ -37,11 +42,12 @@ export default defineConfig({
     // The tests import the package by its name, as its users do; the packed package itself is tested by package.test.ts.
     alias: [
       { find: /^tix-webhooks$/, replacement: here('src/index.ts') },
-      { find: /^tix-webhooks\/(fetch|node)$/, replacement: here('src/$1.ts') },
       { find: /^tix-webhooks\/testing$/, replacement: here('testing/index.ts') },
       { find: /^tix-webhooks\/testing\/(.+)$/, replacement: here('testing/$1.ts') },
       { find: /^tix-webhooks-sandbox$/, replacement: here('sandbox/index.ts') },
-      { find: /^tix-webhooks\/(.+)$/, replacement: here('adapters/$1.ts') },
+      { find: /^tix-webhooks\/(express|fastify|fetch|hono|node)$/, replacement: here('adapters/$1.ts') },
+      { find: /^tix-webhooks\/opentelemetry$/, replacement: here('telemetry/opentelemetry.ts') },
+      { find: /^tix-webhooks\/(.+)$/, replacement: here('stores/$1.ts') },
     ],
   },
   test: {
@@ -96,8 +102,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'servers',
-          include: ['test/{adapters,stores,proof,examples,support}/**/*.test.ts', SNIPPETS],
-          exclude: [...configDefaults.exclude, ...FAKING],
+          include: ['test/{adapters,stores,telemetry,proof,examples,support}/**/*.test.ts', SNIPPETS],
+          exclude: [...configDefaults.exclude, ...FAKING, ...UNIT],
           isolate: false,
           globalSetup: here('test/support/servers.ts'),
         },

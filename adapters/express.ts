@@ -1,7 +1,8 @@
 import type { NextFunction, Request, Response } from 'express'
 import type { Account, BodyReader, Operations, SchemaMap, WebhookOptions } from '../src/index.js'
-import { answerWrongHost, createRouteReceiver, operationsOf } from '../src/internal.js'
-import { receiveRequest, sendFailure, streamBody } from '../src/node.js'
+import { answerWrongHost, operationsOf } from '../src/internal.js'
+import { createRouteReceiver } from './http/route-receiver.js'
+import { receiveRequest, sendFailure, streamBody } from './node.js'
 
 /** A request handler of Express 4 or 5. */
 export interface ExpressWebhooks extends Operations<Request> {

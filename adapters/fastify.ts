@@ -1,11 +1,12 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteGenericInterface } from 'fastify'
 import type { Account, BodyReader, Operations, SchemaMap, WebhookOptions } from '../src/index.js'
-import { createRouteReceiver, operationsOf, readSignature } from '../src/internal.js'
-import { sendFailure, streamBody } from '../src/node.js'
+import { operationsOf, readSignature } from '../src/internal.js'
 import { answerOn } from './fastify/answer.js'
 import { logOn } from './fastify/log.js'
 import { bytesGone, refuseMisuses } from './fastify/misuses.js'
+import { createRouteReceiver } from './http/route-receiver.js'
+import { sendFailure, streamBody } from './node.js'
 
 /**
  * Route options of Fastify 4 or 5, for `app.post(path, tixWebhooks({…}))`. The answer is sent in `preParsing`: after a plugin

@@ -1,7 +1,8 @@
 import type { Context, Env, Next } from 'hono'
-import { removePresetHeaders, requestBody, toResponse } from '../src/fetch.js'
 import type { Account, BodyReader, Operations, SchemaMap, WebhookOptions } from '../src/index.js'
-import { answerWrongHost, createRouteReceiver, operationsOf, readSignature } from '../src/internal.js'
+import { answerWrongHost, operationsOf, readSignature } from '../src/internal.js'
+import { removePresetHeaders, requestBody, toResponse } from './fetch.js'
+import { createRouteReceiver } from './http/route-receiver.js'
 
 /** A handler of Hono 4. */
 export interface HonoWebhooks<E extends Env = Env> extends Operations<Context<E>> {

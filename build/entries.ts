@@ -12,7 +12,8 @@ export const ENTRIES: Readonly<Record<string, string>> = Object.fromEntries(
 )
 
 function sourceOf(name: string): string {
-  const places = [`src/${name}.ts`, `adapters/${name}.ts`, `${name}/index.ts`, `${name}.ts`]
+  const rooms = ['src', 'adapters', 'stores', 'telemetry']
+  const places = [...rooms.map((room) => `${room}/${name}.ts`), `${name}/index.ts`, `${name}.ts`]
   const source = places.find((path) => existsSync(fileURLToPath(new URL(`../${path}`, import.meta.url))))
   if (source === undefined) throw new Error(`None of ${places.join(', ')} is there for the subpath ${name}`)
   return source

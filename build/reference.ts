@@ -8,7 +8,7 @@ const PAGE = new URL('../docs/reference.md', import.meta.url)
 /** The tables of the page by the name of their marker: an interface of a source file, with one row for each member. */
 const TABLES: Readonly<Record<string, { file: string; interface: string; head: string }>> = {
   options: { file: 'src/receiver/options/options.ts', interface: 'WebhookOptions', head: 'option' },
-  context: { file: 'src/receiver/handlers.ts', interface: 'HandlerContext', head: 'member' },
+  context: { file: 'src/event/handlers.ts', interface: 'HandlerContext', head: 'member' },
   record: { file: 'src/receiver/options/options.ts', interface: 'DeliveryRecord', head: 'member' },
 }
 

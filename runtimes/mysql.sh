@@ -46,8 +46,8 @@ for variant in "${variants[@]}"; do
   echo "mysqld $variant"
   export MYSQLD_OPTIONS=$variant
   # Without the tests of other servers beside it.
-  npx vitest run --project servers test/adapters/mysql --reporter=dot || failed+=("$variant")
-  npx vitest run --project servers test/stores test/adapters/{stores,databases,redacted-errors} test/proof test/examples --reporter=dot \
+  npx vitest run --project servers test/stores/mysql --reporter=dot || failed+=("$variant")
+  npx vitest run --project servers test/stores/*.test.ts test/stores/databases test/proof test/examples --reporter=dot \
     -t '[Mm]y[Ss][Qq][Ll]|[Mm]aria' || failed+=("$variant")
 done
 for variant in "${failed[@]}"; do echo "FAILED: mysqld $variant" >&2; done

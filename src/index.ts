@@ -42,6 +42,8 @@ export {
   type UnknownEvent,
   type WebhookEvent,
 } from './event/events.js'
+export type { HandledEvent, Handler, HandlerContext, Handlers } from './event/handlers.js'
+export type { KeyContext, KeyFunction } from './event/key.js'
 export {
   type SchemaIssue,
   type SchemaMap,
@@ -59,8 +61,8 @@ export type {
   FailureState,
   Failures,
   KeptFailures,
-} from './failures/failures.js'
-export { type MemoryFailuresOptions, memoryFailures } from './failures/memory-failures.js'
+} from './ledger/failures/failures.js'
+export { type MemoryFailuresOptions, memoryFailures } from './ledger/failures/memory-failures.js'
 export type {
   Change,
   Inbox,
@@ -70,13 +72,13 @@ export type {
   OnceRequest,
   OnceResult,
   TxOf,
-} from './idempotency/inbox.js'
+} from './ledger/inbox.js'
 export {
   type Eviction,
   type MemoryStore,
   type MemoryStoreOptions,
   memoryStore,
-} from './idempotency/memory/memory-store.js'
+} from './ledger/memory/memory-store.js'
 export type {
   ClaimRequest,
   ClaimResult,
@@ -85,17 +87,14 @@ export type {
   Lease,
   Purgeable,
   RemoteStore,
-} from './idempotency/store.js'
+} from './ledger/store.js'
 export { redactError } from './lib/errors/redact-error.js'
 export { storable } from './lib/storable.js'
-export type { Account, AccountFunction } from './receiver/account.js'
+export type { Health, Problem } from './operation/health.js'
+export type { Operations, Replayed, ReplayFilter, ReplayOptions } from './operation/operations.js'
 export type { BodyReader } from './receiver/body/body.js'
 export type { Delivery } from './receiver/delivery.js'
 export type { HandledBefore, HandledBeforeContext } from './receiver/handled-before.js'
-export type { HandledEvent, Handler, HandlerContext, Handlers } from './receiver/handlers.js'
-export type { KeyContext, KeyFunction } from './receiver/key.js'
-export type { Health, Problem } from './receiver/operation/health.js'
-export type { Operations, Replayed, ReplayFilter, ReplayOptions } from './receiver/operation/operations.js'
 export type {
   Concurrency,
   DeliveryContext,
@@ -115,6 +114,7 @@ export {
 export { createReceiver, type Receiver } from './receiver/receiver.js'
 export { type ParseOptions, parseEvent, verifyWebhook } from './receiver/verify-webhook.js'
 export { tixWebhooks } from './receiver/wrong-host.js'
+export type { Account, AccountFunction } from './signature/account.js'
 export type { HeaderValue } from './signature/header.js'
 export type { HmacAlgorithm } from './signature/hmac.js'
 export type { SignatureOptions } from './signature/scheme.js'

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { answerTo, type Outcome } from '../../src/index.js'
-import { removePresetHeaders, sendAnswer } from '../../src/node.js'
+import { removePresetHeaders, sendAnswer } from '../node.js'
 
 /** The one answer on a reply. */
 export interface Answer {

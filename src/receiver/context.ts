@@ -1,7 +1,7 @@
-import type { Grant } from '../idempotency/guard.js'
+import type { HandlerContext } from '../event/handlers.js'
+import type { Grant } from '../ledger/guard.js'
 import type { AbortSource } from '../lib/abort-source.js'
 import { type AuthenticDelivery, giveRequest } from './delivery.js'
-import type { HandlerContext } from './handlers.js'
 import type { DeliveryState } from './state.js'
 
 /** The source of a context's signal: under a symbol, and no private field, because a proxy of the context has none. */

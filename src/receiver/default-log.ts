@@ -7,8 +7,8 @@ import { redactError } from '../lib/errors/redact-error.js'
 import { adviceOnText } from '../lib/errors/unstorable.js'
 import { userFrames } from '../lib/errors/user-frames.js'
 import { monotonicMs } from '../lib/time/timers.js'
+import type { ReachedLimit } from '../operation/run-slots.js'
 import type { Delivery } from './delivery.js'
-import type { ReachedLimit } from './operation/run-slots.js'
 import { thrownByUser } from './thrown-by-user.js'
 
 /** The delivery that a line is about; what is not known yet is empty or undefined. */

@@ -1,11 +1,11 @@
 import { ConfigurationError, UnavailableError } from '../errors.js'
 import type { AnyEvent } from '../event/events.js'
+import type { EventKey } from '../event/key.js'
 import { checkedFor, isMisuse } from '../lib/call-site.js'
 import { describeType, describeValue } from '../lib/describe-type.js'
 import { messageOf } from '../lib/errors/message-of.js'
-import { isName, NAME_RULE } from './account.js'
+import { isName, NAME_RULE } from '../signature/account.js'
 import { type AuthenticDelivery, giveRequest } from './delivery.js'
-import type { EventKey } from './key.js'
 import { isSignal } from './outcome.js'
 
 /** The delivery of an event, for the option `handledBefore`. */

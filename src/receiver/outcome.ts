@@ -13,7 +13,7 @@ import {
   type UnavailableCode,
   type VerificationCode,
 } from '../errors.js'
-import type { Denial } from '../idempotency/guard.js'
+import type { Denial } from '../ledger/guard.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
 import { explainThrown } from '../lib/handler-error.js'

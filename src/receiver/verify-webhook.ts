@@ -1,10 +1,10 @@
+import type { HandledEvent } from '../event/handlers.js'
 import { checkData, checkSchemas, parseEnvelope } from '../event/payload.js'
 import type { SchemaMap } from '../event/schema.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
 import { checkOptionNames } from '../lib/option-names.js'
 import type { HeaderValue } from '../signature/header.js'
 import { bytesOf, VERIFY_OPTION_NAMES, type VerifyOptions, verifyBytes } from '../signature/signature.js'
-import type { HandledEvent } from './handlers.js'
 
 export interface ParseOptions<Schemas extends SchemaMap<keyof Schemas> = Record<never, never>> {
   /** A Standard Schema by kind: it checks and types the data of that kind. */

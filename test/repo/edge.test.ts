@@ -80,7 +80,7 @@ async function bundle(contents: string, platform: 'neutral' | 'browser') {
     stdin: { contents, resolveDir: ROOT },
     absWorkingDir: ROOT,
     alias: {
-      'tix-webhooks/fetch': `${ROOT}src/fetch.ts`,
+      'tix-webhooks/fetch': `${ROOT}adapters/fetch.ts`,
       'tix-webhooks/hono': `${ROOT}adapters/hono.ts`,
       'tix-webhooks/testing': `${ROOT}testing/index.ts`,
     },
@@ -161,12 +161,15 @@ describe.each(['neutral', 'browser'] as const)('bundled for platform %s', (platf
   test('nothing is imported from Node, and nothing is in it but the receiver and Hono', () => {
     expect(built.imports).toEqual([])
     expect(built.inputs).toEqual(
-      expect.arrayContaining(['src/fetch.ts', 'src/signature/hmac.ts', 'adapters/hono.ts']),
+      expect.arrayContaining(['adapters/fetch.ts', 'src/signature/hmac.ts', 'adapters/hono.ts']),
     )
-    expect(built.inputs).not.toContain('src/node.ts')
+    expect(built.inputs).not.toContain('adapters/node.ts')
     expect(
       built.inputs.filter(
-        (path) => !/^(<stdin>|src\/|adapters\/hono\.ts$|.*\bnode_modules\/hono\/)/.test(path),
+        (path) =>
+          !/^(<stdin>|src\/|adapters\/(hono|fetch)\.ts$|adapters\/http\/|.*\bnode_modules\/hono\/)/.test(
+            path,
+          ),
       ),
     ).toEqual([])
     expect(built.code).not.toMatch(/\brequire\(|\bimport\(|__dirname|\bBuffer\b/)
@@ -219,7 +222,9 @@ describe('the kit, bundled for a runtime without a process', () => {
   test('imports nothing: not from Node, and no third party', () => {
     expect(built.imports).toEqual([])
     expect(built.inputs).toContain('testing/index.ts')
-    expect(built.inputs.filter((path) => !/^(<stdin>|src\/|testing\/)/.test(path))).toEqual([])
+    expect(
+      built.inputs.filter((path) => !/^(<stdin>|src\/|testing\/|adapters\/(fetch\.ts$|http\/))/.test(path)),
+    ).toEqual([])
     expect(built.code).not.toMatch(/\brequire\(|\bimport\(|__dirname/)
   })
 
@@ -239,7 +244,7 @@ describe('the kit, bundled for a runtime without a process', () => {
 
 test('edge-runtime, which is what Next runs edge routes in, handles an event once and refuses a forgery', async () => {
   const worker = `
-    import { tixWebhooks } from './src/fetch.ts'
+    import { tixWebhooks } from './adapters/fetch.ts'
     const hooks = tixWebhooks({ secret: '${SECRET}', on: { 'order.created': () => {} }, onError: () => {} })
     addEventListener('fetch', (event) => event.respondWith(hooks(event.request, event)))`
   const runtime = new EdgeRuntime({ initialCode: await workerBundle(worker) })

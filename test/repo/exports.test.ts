@@ -13,14 +13,11 @@ import { ROOT } from '../support/root.js'
 import { importsOf, modulesIn } from '../support/source.js'
 
 describe('the package', () => {
-  test('has a subpath for each adapter, and for each entry of the receiver', () => {
-    const adapters = readdirSync(`${ROOT}adapters`).filter((file) => file.endsWith('.ts'))
-    const expected = [
-      'src/index.ts',
-      'src/fetch.ts',
-      'src/node.ts',
-      ...adapters.map((file) => `adapters/${file}`),
-    ]
+  test('has a subpath for the receiver, for its telemetry, and for each adapter and store', () => {
+    const expected = ['adapters', 'stores'].flatMap((room) =>
+      readdirSync(`${ROOT}${room}`).flatMap((file) => (file.endsWith('.ts') ? [`${room}/${file}`] : [])),
+    )
+    expected.push('src/index.ts', 'telemetry/opentelemetry.ts')
     const sources = Object.values(ENTRIES).filter((source) => !source.startsWith('testing/'))
     expect(sources.sort()).toEqual(expected.sort())
   })
@@ -78,7 +75,7 @@ function isTyped(name: string): boolean {
 }
 
 test('a package whose types are imported is a peer, or has its types in one: else they are `any` under pnpm and Yarn', () => {
-  const missing = ['src', 'adapters', 'testing'].flatMap((folder) =>
+  const missing = ['src', 'adapters', 'stores', 'telemetry', 'testing'].flatMap((folder) =>
     modulesIn(folder).flatMap((name) =>
       importsOf(`${folder}/${name}.ts`)
         .map(({ specifier }) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? '')
@@ -115,21 +112,21 @@ describe('the public types, as api/ has them', () => {
 /** The code around the examples of a file. Examples that import anything are complete. */
 const SURROUNDINGS: Record<string, string> = {
   'src/index.ts': "import { tixWebhooks } from 'tix-webhooks/fetch'",
-  'src/node.ts': "import { streamBody } from 'tix-webhooks/node'",
-  'src/fetch.ts': "import { requestBody, toResponse } from 'tix-webhooks/fetch'",
-  'adapters/redis.ts': "import { Redis } from 'ioredis'\nimport { redisStore } from 'tix-webhooks/redis'",
-  'adapters/postgres.ts':
+  'adapters/node.ts': "import { streamBody } from 'tix-webhooks/node'",
+  'adapters/fetch.ts': "import { requestBody, toResponse } from 'tix-webhooks/fetch'",
+  'stores/redis.ts': "import { Redis } from 'ioredis'\nimport { redisStore } from 'tix-webhooks/redis'",
+  'stores/postgres.ts':
     "import { Pool } from 'pg'\nimport { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'",
-  'adapters/sqlite.ts':
+  'stores/sqlite.ts':
     "import Database from 'better-sqlite3'\nimport { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'",
-  'adapters/opentelemetry.ts': [
+  'telemetry/opentelemetry.ts': [
     "import { tixWebhooks } from 'tix-webhooks/express'",
     "import { instrument } from 'tix-webhooks/opentelemetry'",
     "declare const app: import('express').Express",
   ].join('\n'),
-  'adapters/d1.ts':
+  'stores/d1.ts':
     "import { type D1Database, d1Store } from 'tix-webhooks/d1'\ndeclare const env: { DB: D1Database }",
-  'adapters/durable-object.ts':
+  'stores/durable-object.ts':
     "import { type DurableObjectNamespace, durableObjectStore } from 'tix-webhooks/durable-object'\ndeclare const env: { WEBHOOKS: DurableObjectNamespace }",
   'adapters/express.ts':
     "import { tixWebhooks } from 'tix-webhooks/express'\ndeclare const app: import('express').Express",

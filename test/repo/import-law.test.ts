@@ -13,7 +13,7 @@ const LAYERS = [
 ]
 
 /** These may import platform modules; everything else in src runs anywhere. */
-const PLATFORM = ['src/signature/hmac.ts', 'src/node.ts']
+const PLATFORM = ['src/signature/hmac.ts', 'adapters/node.ts']
 
 /** The one third party that each adapter imports, and only its types. */
 const THIRD_PARTY: Readonly<Record<string, string>> = { express: 'express', fastify: 'fastify', hono: 'hono' }
@@ -22,7 +22,7 @@ const THIRD_PARTY: Readonly<Record<string, string>> = { express: 'express', fast
 const TELEMETRY = { room: 'opentelemetry', thirdParty: '@opentelemetry/api' }
 
 /** Open to adapters, stores and the testing kit: the entries that users have, and what is shared by our own rooms alone. */
-const DOORS_OF_SRC = ['src/index.ts', 'src/node.ts', 'src/fetch.ts', 'src/internal.ts']
+const DOORS_OF_SRC = ['src/index.ts', 'adapters/node.ts', 'adapters/fetch.ts', 'src/internal.ts']
 
 /** The table and the statements that SQLite, D1 and Durable Objects share. */
 const SQLITE_DIALECT = 'sqlite-dialect'

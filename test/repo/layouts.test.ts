@@ -2,13 +2,13 @@ import { durableObjectStore } from 'tix-webhooks/durable-object'
 import { ddl } from 'tix-webhooks/postgres'
 import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { expect, test } from 'vitest'
-import { hostedTable } from '../../adapters/sqlite-dialect/hosted-table.js'
-import { eventKey } from '../../src/receiver/key.js'
+import { eventKey } from '../../src/event/key.js'
+import { hostedTable } from '../../stores/sql/sqlite-dialect/hosted-table.js'
 
 /*
  * The stored layouts, as docs/stability.md promises them: the versions of one major version run side by side on one store. A snapshot here
  * changes only in a major version, but for a table of a new feature. The strings in Redis are in
- * test/adapters/redis/store.test.ts, the default keys in test/src/receiver/key.test.ts.
+ * test/stores/redis/store.test.ts, the default keys in test/src/event/key.test.ts.
  */
 
 test('the key of a record', async () => {

@@ -6,13 +6,13 @@ import { notRefusedKeys } from '../support/invalid-inputs.js'
 import { OUR_STORES } from '../support/our-stores.js'
 import { ROOT } from '../support/root.js'
 
-/** They run inside workerd: test/adapters/stores/edge.test.ts. */
+/** They run inside workerd: test/stores/edge.test.ts. */
 const AT_THE_EDGE = ['d1', 'durable-object']
 
 test('every store of ours is tested here, or at the edge', async () => {
-  const entries = readdirSync(`${ROOT}adapters`).flatMap((file) => /^(.+)\.ts$/.exec(file)?.[1] ?? [])
+  const entries = readdirSync(`${ROOT}stores`).flatMap((file) => /^(.+)\.ts$/.exec(file)?.[1] ?? [])
   const exported = await Promise.all(
-    entries.map(async (entry) => Object.keys(await import(`../../adapters/${entry}.ts`))),
+    entries.map(async (entry) => Object.keys(await import(`../../stores/${entry}.ts`))),
   )
   const stores = entries.filter((_, index) => exported[index]?.some((name) => name.endsWith('Store')))
   const tested = OUR_STORES.map(({ entry }) => entry).filter((entry) => entry !== 'index')

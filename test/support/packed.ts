@@ -47,7 +47,7 @@ export function filesIn({ tarball }: Packed): string[] {
 /** Builds both packages, unless the build is newer than its sources. */
 export function build(): void {
   for (const [folder, script, sources] of [
-    [ROOT, 'build:receiver', ['src', 'adapters', 'testing']],
+    [ROOT, 'build:receiver', ['src', 'adapters', 'stores', 'telemetry', 'testing']],
     [`${ROOT}sandbox/`, 'build', ['sandbox']],
   ] as const) {
     if (isStale(folder, sources)) execFileSync('npm', ['run', '--silent', script], { cwd: folder })

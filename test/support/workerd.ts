@@ -5,11 +5,11 @@ import { workerBundle } from './worker-bundle.js'
 /** How users import the package, in a bundle of the sources. */
 const ALIAS = {
   'tix-webhooks/testing': `${ROOT}testing/index.ts`,
-  'tix-webhooks/fetch': `${ROOT}src/fetch.ts`,
-  'tix-webhooks/d1': `${ROOT}adapters/d1.ts`,
-  'tix-webhooks/durable-object': `${ROOT}adapters/durable-object.ts`,
-  'tix-webhooks/redis': `${ROOT}adapters/redis.ts`,
-  'tix-webhooks/postgres': `${ROOT}adapters/postgres.ts`,
+  'tix-webhooks/fetch': `${ROOT}adapters/fetch.ts`,
+  'tix-webhooks/d1': `${ROOT}stores/d1.ts`,
+  'tix-webhooks/durable-object': `${ROOT}stores/durable-object.ts`,
+  'tix-webhooks/redis': `${ROOT}stores/redis.ts`,
+  'tix-webhooks/postgres': `${ROOT}stores/postgres.ts`,
   'tix-webhooks/hono': `${ROOT}adapters/hono.ts`,
   'tix-webhooks': `${ROOT}src/index.ts`,
 }

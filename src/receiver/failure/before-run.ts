@@ -1,4 +1,4 @@
-import type { Guard } from '../../idempotency/guard.js'
+import type { Guard } from '../../ledger/guard.js'
 import { type Outcome, parked } from '../outcome.js'
 import type { DeliveryState } from '../state.js'
 

@@ -1,9 +1,9 @@
-import type { InboxConnections } from '../../idempotency/inbox.js'
+import type { InboxConnections } from '../../ledger/inbox.js'
 import { checkWholeNumber } from '../../lib/check-number.js'
 import { describeType } from '../../lib/describe-type.js'
 import { checkOptionNames, isRecord } from '../../lib/option-names.js'
 import { sharedMap } from '../../lib/shared-map.js'
-import { RunSlots } from '../operation/run-slots.js'
+import { RunSlots } from '../../operation/run-slots.js'
 import type { Concurrency } from './options.js'
 
 interface ConcurrencyOptions {

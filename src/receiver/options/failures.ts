@@ -1,4 +1,4 @@
-import type { FailedDelivery, Failures } from '../../failures/failures.js'
+import type { FailedDelivery, Failures } from '../../ledger/failures/failures.js'
 import { checkWholeNumber } from '../../lib/check-number.js'
 import { describeType, describeValue } from '../../lib/describe-type.js'
 import { checkOptionNames } from '../../lib/option-names.js'

@@ -89,7 +89,7 @@ test('copies of the package share the connections of a pool', async () => {
   const pool = {}
   const placesIn = async () => {
     vi.resetModules()
-    const { sharedConnections } = await import('../../../../src/idempotency/shared-connections.js')
+    const { sharedConnections } = await import('../../../../stores/sql/shared-connections.js')
     const { slotsOf } = await import('../../../../src/receiver/options/concurrency.js')
     return slotsOf({ inbox: { connections: sharedConnections(pool, 10) } })
   }
