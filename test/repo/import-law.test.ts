@@ -1,45 +1,81 @@
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { circlesIn, filesIn, type Named, namedBy, refused } from '../support/import-law.js'
-import { type Import, nodesOf } from '../support/source.js'
+import {
+  circlesIn,
+  filesIn,
+  isAllowedBy,
+  type Named,
+  namedBy,
+  type Room,
+  refused,
+} from '../support/import-law.js'
+import { nodesOf } from '../support/source.js'
 
-/** The layers of src, lowest first: a file imports from its own layer and from the rows above, types included. */
-const LAYERS = [
-  ['lib', 'errors', 'durations'],
-  ['signature', 'event', 'failures'],
-  ['idempotency'],
-  ['receiver'],
-  ['index', 'fetch', 'node', 'internal'],
+const room = (folder: string, ours: readonly string[] = [], theirs: readonly string[] = []): Room => ({
+  folder,
+  ours,
+  theirs,
+})
+
+/** These import each other. */
+const LOWEST = ['src/lib/', 'src/errors.ts', 'src/durations.ts']
+const CONTRACTS = [...LOWEST, 'src/signature/', 'src/ledger/', 'src/event/']
+
+/** Open to the rooms around src: what users have, and what only our own rooms share. */
+const DOORS = ['src/index.ts', 'src/internal.ts']
+const ON_HTTP = [...DOORS, 'adapters/http/']
+const OF_STORES = [...DOORS, 'stores/lib/']
+const OF_SQL = [...OF_STORES, 'stores/sql/']
+
+/** Of the kit, lowest first. */
+const GROUND = ['call-handler.ts', 'deliveries/', 'store-cases/', 'failure-cases/', 'inbox-cases/'].map(
+  (name) => `testing/${name}`,
+)
+const RETRYING = [...DOORS, ...GROUND, 'testing/retries/']
+const SENDING = [...RETRYING, 'testing/scenarios/', 'testing/interruptions/']
+const KIT = [...SENDING, 'testing/adapter-cases/']
+
+/** A path, what its files import besides each other, types included, and the third parties. The first that matches a file counts. */
+const ROOMS: readonly Room[] = [
+  ...LOWEST.map((path) => room(path, LOWEST)),
+  // It looks the module up at run time.
+  room('src/signature/hmac.ts', [...LOWEST, 'src/signature/'], ['node:crypto']),
+  room('src/signature/', LOWEST),
+  room('src/ledger/', LOWEST),
+  room('src/event/', [...LOWEST, 'src/signature/']),
+  room('src/operation/', [...CONTRACTS, 'src/receiver/']),
+  room('src/receiver/', [...CONTRACTS, 'src/operation/']),
+  ...DOORS.map((path) => room(path, ['src/'])),
+
+  room('adapters/http/', DOORS, ['node:']),
+  room('adapters/fetch.ts', ON_HTTP),
+  room('adapters/node.ts', ON_HTTP, ['node:']),
+  room('adapters/hono.ts', [...ON_HTTP, 'adapters/fetch.ts'], ['hono']),
+  room('adapters/express.ts', [...ON_HTTP, 'adapters/node.ts'], ['express', 'node:']),
+  room('adapters/fastify', [...ON_HTTP, 'adapters/node.ts'], ['fastify', 'node:']),
+
+  room('stores/lib/', DOORS),
+  room('stores/sql/', OF_STORES),
+  ...['postgres', 'mysql', 'sqlite', 'd1', 'durable-object'].map((name) => room(`stores/${name}`, OF_SQL)),
+  room('stores/redis', OF_STORES),
+
+  room('telemetry/', DOORS, ['@opentelemetry/api']),
+
+  ...GROUND.map((path) => room(path, DOORS)),
+  room('testing/retries/', [...DOORS, ...GROUND]),
+  room('testing/arbitraries/', [...DOORS, ...GROUND], ['fast-check']),
+  ...['scenarios', 'interruptions'].map((name) => room(`testing/${name}/`, RETRYING)),
+  room('testing/adapter-cases/', SENDING),
+  room('testing/index.ts', KIT),
+  room('testing/fast-check.ts', [...KIT, 'testing/arbitraries/'], ['fast-check']),
 ]
 
-/** These may import platform modules; everything else in src runs anywhere. */
-const PLATFORM = ['src/signature/hmac.ts', 'adapters/node.ts']
+/** The only rooms that load their third party; the others import types. */
+const LOADING = ['telemetry/', 'testing/arbitraries/', 'testing/fast-check.ts']
 
-/** The one third party that each adapter imports, and only its types. */
-const THIRD_PARTY: Readonly<Record<string, string>> = { express: 'express', fastify: 'fastify', hono: 'hono' }
-
-/** The adapter that wraps the options of all others, in a folder of its own; its third party is loaded, and by no other file. */
-const TELEMETRY = { room: 'opentelemetry', thirdParty: '@opentelemetry/api' }
-
-/** Open to adapters, stores and the testing kit: the entries that users have, and what is shared by our own rooms alone. */
-const DOORS_OF_SRC = ['src/index.ts', 'adapters/node.ts', 'adapters/fetch.ts', 'src/internal.ts']
-
-/** The table and the statements that SQLite, D1 and Durable Objects share. */
-const SQLITE_DIALECT = 'sqlite-dialect'
-const ON_SQLITE = ['sqlite', 'd1', 'durable-object']
-
-/** The layers of the kit, lowest first: a file imports from its own layer and from the rows above. */
-const LAYERS_OF_TESTING = [
-  ['call-handler', 'deliveries', 'store-cases', 'failure-cases', 'inbox-cases'],
-  ['retries', 'arbitraries'],
-  ['scenarios', 'interruptions'],
-  ['adapter-cases'],
-  ['index', 'fast-check'],
-]
-
-/** The library of the kit's second entry, and the files of that entry. */
-const TESTING_THIRD_PARTY = 'fast-check'
-const isArbitrary = (file: string): boolean => /^testing\/(fast-check\.ts|arbitraries\/)/.test(file)
+/** The dialect that SQLite, D1 and Durable Objects share. */
+const SQLITE_DIALECT = 'stores/sql/sqlite-dialect/'
+const ON_SQLITE = ['stores/sqlite', 'stores/d1', 'stores/durable-object', SQLITE_DIALECT]
 
 /** The one place for time limits, pauses and intervals. */
 const DURATIONS = 'src/durations.ts'
@@ -47,89 +83,41 @@ const DURATIONS = 'src/durations.ts'
 /** The one place for statuses. */
 const STATUSES = 'src/receiver/outcome.ts'
 
-const src = filesIn('src')
-const adapters = filesIn('adapters')
-const testing = filesIn('testing')
+const [src, adapters, stores, telemetry, testing] = ['src', 'adapters', 'stores', 'telemetry', 'testing'].map(
+  filesIn,
+) as [string[], string[], string[], string[], string[]]
+const all = [...src, ...adapters, ...stores, ...telemetry, ...testing]
 
-const isPlatformType = ({ specifier, typeOnly }: Import): boolean => typeOnly && specifier.startsWith('node:')
+test('every file stands in a room of the law, and every room has one', () => {
+  expect(all.filter((file) => !ROOMS.some(({ folder }) => file.startsWith(folder)))).toEqual([])
+  expect(ROOMS.filter(({ folder }) => !all.some((file) => file.startsWith(folder)))).toEqual([])
+})
 
-const roomOf = (path: string): string => (path.split('/')[1] as string).replace(/\.ts$/, '')
-const layerOf = (path: string, layers = LAYERS): number =>
-  layers.findIndex((row) => row.includes(roomOf(path)))
+test('a file imports its own room and those that the law opens to it', () => {
+  expect(refused(all, (file, { target }) => isAllowedBy(ROOMS, file, target))).toEqual([])
+})
 
-describe('src', () => {
-  test('has the rooms of the law and no others', () => {
-    expect([...new Set(src.map(roomOf))].sort()).toEqual(LAYERS.flat().sort())
-  })
+test('nothing but telemetry and the arbitraries loads a third party', () => {
+  const isAllowed = (file: string, { specifier, typeOnly }: Named): boolean =>
+    specifier.startsWith('.') || typeOnly || LOADING.some((folder) => file.startsWith(folder))
+  expect(refused(all, isAllowed)).toEqual([])
+})
 
-  test('imports from lower rooms only, and no third party', () => {
-    const isAllowed = (file: string, one: Named): boolean =>
-      (one.target.startsWith('src/') &&
-        (roomOf(one.target) === roomOf(file) ||
-          layerOf(one.target) < layerOf(file) ||
-          isShared(one.target))) ||
-      (PLATFORM.includes(file) && isPlatformType(one))
-    // The lowest import each other.
-    const isShared = (target: string): boolean => layerOf(target) === 0
-    expect(refused(src, isAllowed)).toEqual([])
-  })
+test('the dialect of SQLite is for those who speak it', () => {
+  const isAllowed = (file: string, { target }: Named): boolean =>
+    !target.startsWith(SQLITE_DIALECT) || ON_SQLITE.some((folder) => file.startsWith(folder))
+  expect(refused(stores, isAllowed)).toEqual([])
 })
 
 test('nothing imports in a circle', () => {
   const bench = ['http', 'loading', 'receiver', 'sandbox', 'stores', 'support'].flatMap((room) =>
     filesIn(`bench/${room}`),
   )
-  expect(circlesIn([...src, ...adapters, ...testing, ...filesIn('sandbox'), ...bench])).toEqual([])
-})
-
-test('an adapter imports its own files, the doors of src, and of third parties only what is listed', () => {
-  const isAllowed = (file: string, one: Named): boolean => {
-    const room = roomOf(file)
-    if (DOORS_OF_SRC.includes(one.target)) return true
-    if (one.target.startsWith('adapters/')) {
-      const target = roomOf(one.target)
-      return target === room || (target === SQLITE_DIALECT && ON_SQLITE.includes(room))
-    }
-    if (room === TELEMETRY.room) return one.target === TELEMETRY.thirdParty
-    // Every other adapter is a store, which imports no third party.
-    return (
-      room in THIRD_PARTY && (isPlatformType(one) || (one.typeOnly && one.specifier === THIRD_PARTY[room]))
-    )
-  }
-  expect(refused(adapters, isAllowed)).toEqual([])
-  const naming = [...src, ...adapters, ...testing, ...filesIn('sandbox')].filter((file) =>
-    namedBy(file).some(({ specifier }) => specifier.startsWith('@opentelemetry/')),
-  )
-  expect(naming.filter((file) => roomOf(file) !== TELEMETRY.room)).toEqual([])
-  expect(naming).not.toEqual([])
-})
-
-describe('testing', () => {
-  test('has the rooms of the law and no others', () => {
-    expect([...new Set(testing.map(roomOf))].sort()).toEqual(LAYERS_OF_TESTING.flat().sort())
-  })
-
-  test('imports from its lower rooms only', () => {
-    const isAllowed = (file: string, { target }: Named): boolean =>
-      !target.startsWith('testing/') ||
-      roomOf(target) === roomOf(file) ||
-      layerOf(target, LAYERS_OF_TESTING) < layerOf(file, LAYERS_OF_TESTING)
-    expect(refused(testing, isAllowed)).toEqual([])
-  })
-
-  test('imports its own room and the doors of src, so it runs anywhere', () => {
-    const isAllowed = (file: string, { target }: Named): boolean =>
-      DOORS_OF_SRC.includes(target) ||
-      (target.startsWith('testing/') && (isArbitrary(file) || !isArbitrary(target))) ||
-      (isArbitrary(file) && target === TESTING_THIRD_PARTY)
-    expect(refused(testing, isAllowed)).toEqual([])
-  })
+  expect(circlesIn([...all, ...filesIn('sandbox'), ...bench])).toEqual([])
 })
 
 describe('the arbitraries', () => {
-  const files = testing.filter((file) =>
-    namedBy(file).some(({ specifier }) => specifier === TESTING_THIRD_PARTY),
-  )
+  const files = testing.filter((file) => namedBy(file).some(({ specifier }) => specifier === 'fast-check'))
 
   /** The names of fast-check 3.0.0 that 4 has too, with the same meaning. */
   const IN_BOTH = [
@@ -168,7 +156,7 @@ describe('the sources', () => {
     ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && /_(MS|SECONDS)$/.test(node.name.text)
 
   test('name durations in one file', () => {
-    const named = [...src, ...adapters]
+    const named = [...src, ...adapters, ...stores, ...telemetry]
       .filter((file) => file !== DURATIONS)
       .flatMap((file) =>
         [...nodesOf(file)]
@@ -181,7 +169,7 @@ describe('the sources', () => {
   })
 
   test('decide statuses in one file', () => {
-    const statuses = [...src, ...adapters]
+    const statuses = [...src, ...adapters, ...stores, ...telemetry]
       .filter((file) => file !== STATUSES)
       .flatMap((file) =>
         [...nodesOf(file)]
