@@ -53,7 +53,7 @@ export interface HandlerContext<Request = unknown, Tx = unknown, Found = unknown
 /**
  * Handles an event. When it returns, or its promise resolves, the event is handled; a `RetryLater` or a `Discard` that it throws or returns
  * is obeyed, and any other error makes the service retry. A list of promises is awaited. A `Response` that is not ok, a supabase-js result
- * with an error, or work that nothing has begun (a function, a generator object, an Observable, an Effect), counts as an error.
+ * with an error, or work that nothing has begun (a function, a generator object, an Observable), counts as an error.
  */
 export type Handler<Event, Request = unknown, Tx = unknown, Found = unknown> = (
   event: Event,

@@ -82,8 +82,6 @@ function failedResponse(value: object): Failure | undefined {
 }
 
 const LAZY: readonly string[] = ['Generator', 'AsyncGenerator', 'Iterator Helper']
-/** The marks of versions 3 and 4 of the library of that name. */
-const EFFECTS = [Symbol.for('effect/Effect'), '~effect/Effect']
 
 /** A result that does nothing until it is used, which nothing will. Known by a mark alone: a method of any name says nothing. */
 function workNotBegun(value: object): Failure | undefined {
@@ -94,10 +92,6 @@ function workNotBegun(value: object): Failure | undefined {
   const { observable = '@@observable' } = Symbol as { readonly observable?: symbol }
   if (tagOf(value) === 'Observable' || '@@observable' in value || observable in value) {
     return { what: 'an Observable, and nothing subscribes to it: return lastValueFrom(observable).' }
-  }
-  // Its values have a tag: an Option, an Either, an Exit.
-  if (EFFECTS.some((mark) => mark in value) && !('_tag' in value)) {
-    return { what: 'an Effect, and nothing runs it: return Effect.runPromise(effect).' }
   }
   return undefined
 }

@@ -44,7 +44,6 @@ const FAILED: readonly [what: string, make: () => unknown, message: RegExp][] = 
   ],
   ['a promise in a list that is nested deep', () => nested(20_000, fails()), /^no paper$/],
   ['a promise that cannot be awaited', () => promiseWith('constructor', 'get'), /^not connected$/],
-  ['an Effect', () => ({ [Symbol.for('effect/Effect')]: {} }), /returned an Effect, and nothing runs it/],
 ]
 
 const cyclic: unknown[] = []
@@ -84,7 +83,6 @@ const HANDLED: readonly [what: string, make: () => unknown][] = [
   ],
   ['methods of any name', () => [{ next() {}, subscribe() {}, pipe() {}, execute() {}, compile() {} }]],
   ['an iterator of what there is', () => new Map().values()],
-  ['an Option of Effect', () => ({ [Symbol.for('effect/Effect')]: {}, _tag: 'Some' })],
   ['a cache of promises', () => new Map([[1, new Promise(() => {})]])],
   ['a list whose promise leads back to it', () => later],
   ['a list with holes', () => Object.assign([], { 100000000: 1 })],
