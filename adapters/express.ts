@@ -1,7 +1,6 @@
 import type { NextFunction, Request, Response } from 'express'
 import type { Account, BodyReader, Operations, SchemaMap, WebhookOptions } from '../src/index.js'
-import { answerWrongHost, operationsOf } from '../src/internal.js'
-import { createRouteReceiver } from './http/route-receiver.js'
+import { answerWrongHost, createReceiverFor, operationsOf } from '../src/internal.js'
 import { receiveRequest, sendFailure, streamBody } from './node.js'
 
 /** A request handler of Express 4 or 5. */
@@ -35,7 +34,7 @@ export function tixWebhooks<
 >(options: WebhookOptions<RequestOf<Params>, Tx, Schemas, Found>): ExpressWebhooks {
   // Which parameters there are, only the app's routes know.
   const plain = options as WebhookOptions<Request, Tx, Schemas, Found>
-  const receiver = createRouteReceiver(tixWebhooks, plain)
+  const receiver = createReceiverFor(tixWebhooks, plain)
 
   async function handle(request: Request, response: Response, next?: NextFunction): Promise<void> {
     const wrong = answerWrongHost('express', [request, response], plain.onError)

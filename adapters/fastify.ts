@@ -1,11 +1,10 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteGenericInterface } from 'fastify'
 import type { Account, BodyReader, Operations, SchemaMap, WebhookOptions } from '../src/index.js'
-import { operationsOf, readSignature } from '../src/internal.js'
+import { createReceiverFor, operationsOf, readSignature } from '../src/internal.js'
 import { answerOn } from './fastify/answer.js'
 import { logOn } from './fastify/log.js'
 import { bytesGone, refuseMisuses } from './fastify/misuses.js'
-import { createRouteReceiver } from './http/route-receiver.js'
 import { sendFailure, streamBody } from './node.js'
 
 /**
@@ -43,7 +42,7 @@ export function tixWebhooks<
   Found extends Account | undefined = undefined,
 >(options: WebhookOptions<RequestOf<Route>, Tx, Schemas, Found>): FastifyWebhooks {
   const plain = options as WebhookOptions<FastifyRequest, Tx, Schemas, Found>
-  const receiver = createRouteReceiver(tixWebhooks, plain)
+  const receiver = createReceiverFor(tixWebhooks, plain)
 
   async function receive(request: FastifyRequest, reply: FastifyReply, body: BodyReader): Promise<void> {
     const answer = answerOn(reply)

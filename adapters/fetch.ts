@@ -12,6 +12,7 @@ import {
   answerWrongHost,
   CANCEL_AFTER_MS,
   checkChunk,
+  createReceiverFor,
   ignoreRejection,
   operationsOf,
   readSignature,
@@ -21,7 +22,6 @@ import {
 import { ByteCollector } from './http/byte-collector.js'
 import { canReadAtOnce, isCutOff, nodeBodyUnder, nodeRequestUnder, wasRead } from './http/node-request.js'
 import { removePresetHeaders } from './http/preset-headers.js'
-import { createRouteReceiver } from './http/route-receiver.js'
 
 export { removePresetHeaders }
 
@@ -60,7 +60,7 @@ export function tixWebhooks<
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
   Found extends Account | undefined = undefined,
 >(options: WebhookOptions<Request, Tx, Schemas, Found>): FetchWebhooks {
-  const receiver = createRouteReceiver(tixWebhooks, options)
+  const receiver = createReceiverFor(tixWebhooks, options)
 
   async function handle(request: Request, platform?: unknown): Promise<Response> {
     const wrong = answerWrongHost('fetch', [request, platform], options.onError)

@@ -1,8 +1,7 @@
 import type { Context, Env, Next } from 'hono'
 import type { Account, BodyReader, Operations, SchemaMap, WebhookOptions } from '../src/index.js'
-import { answerWrongHost, operationsOf, readSignature } from '../src/internal.js'
+import { answerWrongHost, createReceiverFor, operationsOf, readSignature } from '../src/internal.js'
 import { removePresetHeaders, requestBody, toResponse } from './fetch.js'
-import { createRouteReceiver } from './http/route-receiver.js'
 
 /** A handler of Hono 4. */
 export interface HonoWebhooks<E extends Env = Env> extends Operations<Context<E>> {
@@ -37,7 +36,7 @@ export function tixWebhooks<
   Schemas extends SchemaMap<keyof Schemas> = NotBesideATypeArgument,
   Found extends Account | undefined = undefined,
 >(options: WebhookOptions<ContextOf<E>, Tx, Schemas, Found>): HonoWebhooks<E> {
-  const receiver = createRouteReceiver(tixWebhooks, options as WebhookOptions<Context, Tx, Schemas, Found>)
+  const receiver = createReceiverFor(tixWebhooks, options as WebhookOptions<Context, Tx, Schemas, Found>)
 
   async function handle(c: Context<E>, next?: Next): Promise<Response> {
     const wrong = answerWrongHost('hono', [c, next], options.onError)

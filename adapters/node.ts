@@ -17,6 +17,7 @@ import {
   answerWrongHost,
   callSafely,
   checkChunk,
+  createReceiverFor,
   ignoreRejection,
   operationsOf,
   outcomeOfFault,
@@ -28,7 +29,6 @@ import {
 import { ByteCollector } from './http/byte-collector.js'
 import { isCutOff, type NodeRequest } from './http/node-request.js'
 import { removePresetHeaders } from './http/preset-headers.js'
-import { createRouteReceiver } from './http/route-receiver.js'
 
 export { removePresetHeaders }
 
@@ -54,7 +54,7 @@ export function tixWebhooks<
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
   Found extends Account | undefined = undefined,
 >(options: WebhookOptions<IncomingMessage, Tx, Schemas, Found>): NodeWebhooks {
-  const receiver = createRouteReceiver(tixWebhooks, options)
+  const receiver = createReceiverFor(tixWebhooks, options)
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const wrong = answerWrongHost('node', [request, response], options.onError)
