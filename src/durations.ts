@@ -144,14 +144,5 @@ export const MAX_IDLE_SECONDS = 86_400
 /** The longest that SQLite waits while another process writes, if the connection sets no limit. It blocks the event loop. */
 export const BUSY_TIMEOUT_MS = 2_000
 
-/** `replicaTimeoutMs`: the longest wait for Redis's replicas. */
-export const DEFAULT_REPLICA_TIMEOUT_MS = 100
-
-/**
- * How long a call waits for Redis's replicas before an error explains the delay: less than `STORE_CALL_MS`, whose error says only that the
- * call took too long.
- */
-export const REPLICAS_EXPLAINED_MS = 1_500
-
 /** The least time between two purges of a Durable Object: once an hour is enough, since a record past its retention is absent anyway. */
 export const OBJECT_PURGE_MS = 3_600_000

@@ -27,7 +27,7 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
   [
     /\b(NOAUTH|NOPERM|WRONGPASS) |user executing the script can't run/,
     'store_unavailable',
-    "Redis refuses this client's user: it needs EVALSHA, EVAL, GET, SET, DEL and PTTL on the keys of the prefix, and WAIT for replicas.",
+    "Redis refuses this client's user: it needs EVALSHA, EVAL, GET, SET, DEL and PTTL on the keys of the prefix.",
   ],
   [
     /\b(MISCONF|NOREPLICAS) /,

@@ -1,29 +1,15 @@
-import { type ClaimResult, type Lease, type RemoteStore, StoreError } from '../../src/index.js'
-import {
-  checkedFor,
-  checkOptionNames,
-  checkWholeNumber,
-  DEFAULT_REPLICA_TIMEOUT_MS,
-  describeType,
-} from '../../src/internal.js'
+import { type ClaimResult, type RemoteStore, StoreError } from '../../src/index.js'
+import { checkedFor, checkOptionNames, describeType } from '../../src/internal.js'
 import { checkedStore } from '../lib/store-rules.js'
 import { lacksScript, unavailable } from './advice.js'
 import type { RedisStoreClient } from './client.js'
 import { commandsOf } from './commands.js'
 import { warnOfEvictionOnce } from './eviction.js'
-import { Replicas } from './replicas.js'
 import { CHECK, CLAIM, COMPLETE, IS_HANDLED, RELEASE, RENEW, type Script } from './scripts.js'
 
 export interface RedisStoreOptions {
   /** Prefix of the keys of the records. Default `tix-webhooks:`. */
   prefix?: string | undefined
-  /**
-   * How many replicas must have a claim or a completion before it counts; fewer are an outage, and the claim is released. For one
-   * client of one primary. Default 0. A failover then forgets fewer records, and can still forget some.
-   */
-  replicas?: number | undefined
-  /** The longest wait for the replicas, in milliseconds. Default 100; keep it well under the 2 s that a store call may take. The connection sends nothing else meanwhile: give the store a client of its own. */
-  replicaTimeoutMs?: number | undefined
 }
 
 /**
@@ -42,67 +28,35 @@ export function redisStore(client: RedisStoreClient, options: RedisStoreOptions 
 }
 
 function createStore(client: RedisStoreClient, options: RedisStoreOptions): RemoteStore {
-  options = checkOptionNames(options, ['prefix', 'replicas', 'replicaTimeoutMs'])
-  const { prefix = 'tix-webhooks:', replicas = 0, replicaTimeoutMs = DEFAULT_REPLICA_TIMEOUT_MS } = options
+  options = checkOptionNames(options, ['prefix'])
+  const { prefix = 'tix-webhooks:' } = options
   checkPrefix(prefix)
-  checkWholeNumber('replicas', replicas, 0)
-  checkWholeNumber('replicaTimeoutMs', replicaTimeoutMs)
   const commands = commandsOf(client)
-  const required = replicas > 0 ? new Replicas(client, replicas, replicaTimeoutMs) : undefined
-
-  function run(script: Script, key: string, args: string[]): Promise<unknown> {
-    return send(script, key, args, (sent) => sent)
-  }
 
   /** Sends a script by its digest. A server that does not have it, because it is new or was restarted, gets it whole. */
-  async function send<T>(
-    script: Script,
-    key: string,
-    args: string[],
-    confirm: (sent: Promise<unknown>) => Promise<T>,
-  ): Promise<T> {
+  async function run(script: Script, key: string, args: string[]): Promise<unknown> {
     warnOfEvictionOnce(client)
     const sha = await script.sha()
     if (sha !== undefined) {
       try {
-        return await confirm(commands.evalSha(sha, prefix + key, args))
+        return await commands.evalSha(sha, prefix + key, args)
       } catch (error) {
         if (!lacksScript(error)) throw unavailable(error, client)
       }
     }
     try {
-      return await confirm(commands.eval(script.lua, prefix + key, args))
+      return await commands.eval(script.lua, prefix + key, args)
     } catch (error) {
       throw unavailable(error, client)
     }
   }
 
-  async function claimReplicated(required: Replicas, lease: Lease, args: string[]): Promise<ClaimResult> {
-    const { reply, isReplicated } = await send(CLAIM, lease.key, args, (sent) => required.confirm(sent))
-    const result = asClaimResult(reply)
-    if (result.status !== 'claimed' || isReplicated) return result
-    await store.release(lease).catch(() => false)
-    throw required.tooFew()
-  }
-
-  async function completeReplicated(required: Replicas, key: string, args: string[]): Promise<boolean> {
-    const { reply, isReplicated } = await send(COMPLETE, key, args, (sent) => required.confirm(sent))
-    if (isOne('completion', reply) && !isReplicated) throw required.tooFew()
-    return isOne('completion', reply)
-  }
-
-  async function checkReplicated(required: Replicas): Promise<void> {
-    const { isReplicated } = await send(CHECK, NO_KEY, [], (sent) => required.confirm(sent))
-    if (!isReplicated) throw required.tooFew()
-  }
-
-  const store = checkedStore<RemoteStore>({
+  return checkedStore<RemoteStore>({
     async claim(request) {
       const { key, token } = request
       const retainMs = Math.ceil(request.retainMs)
       const args = [token, `${retainMs}`, `${retainMs - Math.ceil(request.leaseMs)}`]
-      if (required === undefined) return asClaimResult(await run(CLAIM, key, args))
-      return required.explained(claimReplicated(required, request, args))
+      return asClaimResult(await run(CLAIM, key, args))
     },
 
     async renew(lease, leaseMs) {
@@ -110,9 +64,7 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
     },
 
     async complete(lease, retainMs) {
-      const args = [lease.token, `${Math.ceil(retainMs)}`]
-      if (required === undefined) return isOne('completion', await run(COMPLETE, lease.key, args))
-      return required.explained(completeReplicated(required, lease.key, args))
+      return isOne('completion', await run(COMPLETE, lease.key, [lease.token, `${Math.ceil(retainMs)}`]))
     },
 
     async release(lease) {
@@ -124,11 +76,9 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
     },
 
     async check() {
-      if (required !== undefined) return required.explained(checkReplicated(required))
       isOne('check', await run(CHECK, NO_KEY, []))
     },
   })
-  return store
 }
 
 /** No record has it: keys are printable. */

@@ -30,7 +30,7 @@ const mysqlPool = mysql.createPool('mysql://localhost/app')
 const mariadbPool = mariadb.createPool('mysql://localhost/app')
 
 export const stores = [
-  redisStore(new Redis('redis://localhost'), { replicas: 1 }),
+  redisStore(new Redis('redis://localhost'), { prefix: 'app:' }),
   redisStore(new Cluster(['redis://localhost'])),
   redisStore(createClient({ url: 'redis://localhost' })),
   redisStore(createCluster({ rootNodes: [{ url: 'redis://localhost' }] })),
