@@ -11,13 +11,12 @@ import {
   alreadyRead,
   answerWrongHost,
   CANCEL_AFTER_MS,
-  checkChunk,
+  checkLength,
   createReceiverFor,
   ignoreRejection,
   operationsOf,
   readSignature,
   startBackgroundTimer,
-  tooLarge,
 } from '../src/internal.js'
 import { ByteCollector } from './http/byte-collector.js'
 import { canReadAtOnce, isCutOff, nodeBodyUnder, nodeRequestUnder, wasRead } from './http/node-request.js'
@@ -124,7 +123,7 @@ export function requestBody(
   async function read(maxBytes: number): Promise<Uint8Array> {
     // Before the body is touched: @hono/node-server would start reading it, and the client would not see the answer.
     const declared = Number(request.headers.get('content-length'))
-    if (declared > maxBytes) throw tooLarge(maxBytes)
+    checkLength(declared, maxBytes)
     const onNode = nodeBodyUnder(request)
     if (onNode !== undefined) {
       if (wasRead(onNode)) throw alreadyRead(advice)
@@ -133,7 +132,7 @@ export function requestBody(
     if (request.bodyUsed || request.body?.locked) throw alreadyRead(advice)
     if (request.body === null) return new Uint8Array()
     reader = request.body.getReader()
-    const collector = new ByteCollector()
+    const collector = new ByteCollector(maxBytes)
     for (;;) {
       const { done, value } = await reader.read()
       if (done) {
@@ -142,16 +141,11 @@ export function requestBody(
         return collector.join()
       }
       try {
-        checkChunk(value)
+        collector.add(value)
       } catch (error) {
         cancelLater()
         throw error
       }
-      if (collector.length + value.length > maxBytes) {
-        cancelLater()
-        throw tooLarge(maxBytes)
-      }
-      collector.add(value)
     }
   }
 

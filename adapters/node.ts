@@ -16,13 +16,12 @@ import {
   alreadyRead,
   answerWrongHost,
   callSafely,
-  checkChunk,
+  checkLength,
   createReceiverFor,
   ignoreRejection,
   operationsOf,
   outcomeOfFault,
   readSignature,
-  tooLarge,
   wantsRetry,
   wentAway,
 } from '../src/internal.js'
@@ -244,19 +243,16 @@ export function streamBody(
 
   const read = (maxBytes: number): Promise<Uint8Array> =>
     new Promise((resolve, reject) => {
-      const collector = new ByteCollector()
+      const collector = new ByteCollector(maxBytes)
 
       function onData(chunk: unknown): void {
-        const bytes =
-          typeof chunk === 'string' ? Buffer.from(chunk, stream.readableEncoding ?? 'utf8') : chunk
         try {
-          checkChunk(bytes)
+          collector.add(
+            typeof chunk === 'string' ? Buffer.from(chunk, stream.readableEncoding ?? 'utf8') : chunk,
+          )
         } catch (error) {
           refuse(error)
-          return
         }
-        if (collector.length + bytes.length > maxBytes) refuse(tooLarge(maxBytes))
-        else collector.add(bytes)
       }
       function onEnd(): void {
         // Over HTTP/2, a stream that was cut off ends like any other.
@@ -290,9 +286,13 @@ export function streamBody(
         reject(alreadyRead(advice))
         return
       }
-      if (stream.destroyed) onGone(stream.errored)
-      else if (declaredLength(stream) > maxBytes) refuse(tooLarge(maxBytes))
-      else stream.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone).resume()
+      if (stream.destroyed) return onGone(stream.errored)
+      try {
+        checkLength(declaredLength(stream), maxBytes)
+        stream.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone).resume()
+      } catch (error) {
+        refuse(error)
+      }
     })
 
   read.cancel = () => letGo()

@@ -1,3 +1,5 @@
+import { checkChunk, checkLength } from '../../src/internal.js'
+
 /** The number of chunks that are kept uncopied. An ordinary body has no more, and is copied once or not at all. */
 const FEW = 32
 
@@ -20,13 +22,17 @@ export class ByteCollector {
   #start = 0
   #end = 0
 
+  constructor(private readonly maxBytes: number) {}
+
   /** How many bytes were added. */
   get length(): number {
     return this.#length
   }
 
-  /** Adds a chunk, whose memory must not be written to later. */
-  add(chunk: Uint8Array): void {
+  /** Adds a chunk, whose memory must not be written to later; throws unless it is bytes, and within the limit. */
+  add(chunk: unknown): void {
+    checkChunk(chunk)
+    checkLength(this.#length + chunk.length, this.maxBytes)
     this.#length += chunk.length
     const isKept = this.#parts.length < FEW || chunk.length >= LARGE_BYTES
     if (!isKept || isView(chunk)) {

@@ -12,8 +12,7 @@ import type { Operations } from '../operation/operations.js'
 import { replaying } from '../operation/replay.js'
 import type { Account } from '../signature/account.js'
 import { parseSignatureHeader } from '../signature/header.js'
-import { matchSignature } from '../signature/match.js'
-import { checkTimestamp, signatureAgeSeconds, signedAt } from '../signature/signature.js'
+import { verified } from '../signature/match.js'
 import { incompleteIfCutOff, readBody } from './body/body.js'
 import { contextOf } from './context.js'
 import { DefaultLog } from './default-log.js'
@@ -97,15 +96,12 @@ export function createReceiverFor<
       // After the body, whose stream some hosts end if it is not read at once.
       const found = settings.signerFor(delivery.request, state)
       const { keys, account } = isPromise(found) ? await clock.inTime(found, timedOut) : found
-      const secretIndex = await matchSignature(header, rawBody, keys, scheme, () => mismatchHint(delivery))
-      const ageSeconds = signatureAgeSeconds(header.t, scheme, settings.now())
-      // Set before the check, so that the record of a stale delivery has it.
-      state.signatureAgeSeconds = ageSeconds
-      checkTimestamp(header.t, scheme, settings.toleranceSeconds, ageSeconds)
+      const hintOf = (): string | undefined => mismatchHint(delivery)
+      const proven = await verified(header, rawBody, keys, settings, hintOf, state)
       state.isVerified = true
-      state.secretIndex = secretIndex
+      state.secretIndex = proven.secretIndex
 
-      return await handle(state, { rawBody, signedAt: signedAt(header.t, scheme), secretIndex, account })
+      return await handle(state, { rawBody, ...proven, account })
     } catch (fault) {
       // The signature of a body that was cut off cannot match: then the fault is body_incomplete, and no forgery.
       return state.end(outcomeOfFault(await incompleteIfCutOff(fault, delivery, clock)))

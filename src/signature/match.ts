@@ -1,34 +1,50 @@
+import { RETRY_WINDOW_SECONDS } from '../durations.js'
 import { ConfigurationError, WebhookVerificationError } from '../errors.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
 import { isPromise, type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
 import { type SignatureHeader, type SignedParts, signedPrefix } from './header.js'
 import { hmacEngine, type SecretKey, secretKey } from './hmac.js'
-import type { SignatureScheme } from './scheme.js'
+import { type SignatureScheme, toMs, toUnit } from './scheme.js'
+
+interface VerifyTerms {
+  readonly scheme: SignatureScheme
+  readonly toleranceSeconds: number
+  now(): number
+}
 
 /**
- * Compares each signature with that of each secret, in constant time. All pairs are compared, also after a match, so that the time does
+ * Verifies a delivery: its signatures, and then its timestamp, so that the message may call a stale one authentic.
+ *
+ * Each signature is compared with that of each secret, in constant time. All pairs are compared, also after a match, so that the time does
  * not reveal which one matched.
  *
  * @param keys none if the account is unknown: then nothing matches, but it takes the time of one secret
  * @param hintOf explains a mismatch, if the caller knows why
- * @returns the index of the secret that matched
- * @throws WebhookVerificationError `signature_mismatch`, `account_unknown`
+ * @param found gets the age of an authentic delivery, a stale one too
+ * @returns when the service signed, and the index of the secret that matched
+ * @throws WebhookVerificationError `signature_mismatch`, `account_unknown`, `timestamp_too_old` or `timestamp_in_future`
  */
-export function matchSignature(
+export function verified(
   header: SignatureHeader,
   rawBody: Uint8Array,
   keys: readonly SecretKey[],
-  scheme: SignatureScheme,
+  terms: VerifyTerms,
   hintOf?: () => string | undefined,
-): MaybePromise<number> {
+  found?: { signatureAgeSeconds: number | undefined },
+): MaybePromise<{ readonly signedAt: Date; readonly secretIndex: number }> {
+  const { scheme, toleranceSeconds } = terms
   const isKnown = keys.length > 0
   const digests = digestsOf(header, rawBody, isKnown ? keys : madeUpKeys(), scheme)
   return whenSettled(digests, (expected) => {
     const secretIndex = matchOf(expected, header, scheme)
     if (!isKnown) throw unknown()
     if (secretIndex === -1) throw mismatch(scheme, hintOf?.())
-    return secretIndex
+    const { t } = header
+    const ageSeconds = signatureAgeSeconds(t, scheme, terms.now())
+    if (found !== undefined) found.signatureAgeSeconds = ageSeconds
+    checkTimestamp(t, scheme, toleranceSeconds, ageSeconds)
+    return { signedAt: new Date(toMs(Number(t), scheme)), secretIndex }
   })
 }
 
@@ -82,6 +98,48 @@ function unknown(): WebhookVerificationError {
     'account_unknown',
     'Your account function found no account for this request. If it is genuine, look at the address of the endpoint in its webhook settings.',
   )
+}
+
+function checkTimestamp(
+  t: string,
+  scheme: SignatureScheme,
+  toleranceSeconds: number,
+  ageSeconds: number,
+): void {
+  if (ageSeconds > toleranceSeconds) {
+    const unit =
+      scheme.timestampUnit === 'ms' && t.length <= 10
+        ? ' Its t looks like seconds: set signature.timestampUnit to "s".'
+        : ''
+    throw new WebhookVerificationError(
+      'timestamp_too_old',
+      `The delivery is authentic, but ${Math.ceil(ageSeconds)} s old, and ${toleranceSeconds} s are allowed: ${whyOld(ageSeconds)}${unit}`,
+    )
+  }
+  // Written so that a `t` that is not a usable number is refused too.
+  if (!(ageSeconds >= -toleranceSeconds)) {
+    const unit =
+      scheme.timestampUnit === 's' && t.length >= 13
+        ? ' Its t looks like milliseconds: set signature.timestampUnit to "ms".'
+        : ''
+    throw new WebhookVerificationError(
+      'timestamp_in_future',
+      `The delivery is authentic, but was signed ${Math.ceil(-ageSeconds)} s in the future, and ${toleranceSeconds} s are allowed: is this machine's clock right?${unit}`,
+    )
+  }
+}
+
+/** The likeliest cause first. Within the retry window, a sender may also resend the old signature. */
+function whyOld(ageSeconds: number): string {
+  return ageSeconds <= RETRY_WINDOW_SECONDS
+    ? `is this machine's clock right? If the sender does not sign its retries again, set toleranceSeconds to ${RETRY_WINDOW_SECONDS} (72 h).`
+    : "is this machine's clock right? In a test, pass the same now to both sides."
+}
+
+/** Now less `t`, both in whole units of `t`: time that passes within the same second does not count. */
+function signatureAgeSeconds(t: string, scheme: SignatureScheme, nowMs: number): number {
+  const age = toUnit(nowMs, scheme) - Number(t)
+  return scheme.timestampUnit === 's' ? age : age / 1000
 }
 
 /** The signature of a body, as written in the header. */

@@ -1,19 +1,11 @@
-import { DEFAULT_TOLERANCE_SECONDS, RETRY_WINDOW_SECONDS } from '../durations.js'
-import { WebhookVerificationError } from '../errors.js'
+import { DEFAULT_TOLERANCE_SECONDS } from '../durations.js'
 import { describeType, describeValue } from '../lib/describe-type.js'
-import { type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 import { checkOptionNames } from '../lib/option-names.js'
 import { checkedClock, systemClock } from '../lib/time/clock.js'
 import { type HeaderValue, MAX_SIGNATURES, parseSignatureHeader, writeSignature } from './header.js'
-import { digest, matchSignature } from './match.js'
-import {
-  checkTolerance,
-  type SignatureOptions,
-  type SignatureScheme,
-  signatureScheme,
-  toMs,
-  toUnit,
-} from './scheme.js'
+import { digest, verified } from './match.js'
+import { checkTolerance, type SignatureOptions, signatureScheme, toUnit } from './scheme.js'
 import { type Secrets, secretKeys } from './secrets.js'
 
 /** The facts that a valid signature proves. */
@@ -71,15 +63,7 @@ export async function verifySignature(
   options: VerifyOptions,
 ): Promise<VerifiedSignature> {
   const given = checkOptionNames(options, VERIFY_OPTION_NAMES)
-  const { t, scheme, secretIndex } = await verifyBytes(bytesOf(rawBody), header, given)
-  return { signedAt: signedAt(t, scheme), secretIndex }
-}
-
-/** A valid signature, whose time is not a date yet: `verifyWebhook` returns none, and must not pay for one. */
-interface Verified {
-  readonly t: string
-  readonly scheme: SignatureScheme
-  readonly secretIndex: number
+  return verifyBytes(bytesOf(rawBody), header, given)
 }
 
 /** The same for bytes, with options whose names are checked. */
@@ -87,21 +71,12 @@ export function verifyBytes(
   rawBody: Uint8Array,
   header: HeaderValue,
   { secret, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, signature, now }: VerifyOptions,
-): MaybePromise<Verified> {
+): MaybePromise<VerifiedSignature> {
   const scheme = signatureScheme(signature)
   const keys = secretKeys(secret, 'secret')
   checkTolerance(toleranceSeconds)
-  const parsed = parseSignatureHeader(header, scheme)
-  return whenSettled(matchSignature(parsed, rawBody, keys, scheme), (secretIndex) => {
-    const { t } = parsed
-    checkTimestamp(
-      t,
-      scheme,
-      toleranceSeconds,
-      signatureAgeSeconds(t, scheme, checkedClock(now, systemClock)()),
-    )
-    return { t, scheme, secretIndex }
-  })
+  const terms = { scheme, toleranceSeconds, now: checkedClock(now, systemClock) }
+  return verified(parseSignatureHeader(header, scheme), rawBody, keys, terms)
 }
 
 /**
@@ -146,58 +121,6 @@ export async function signedHeaders(
   const body = bytesOf(rawBody)
   const signatures = await Promise.all(keys.map(async (key) => digest(parts, body, key, scheme)))
   return writeSignature(parts, signatures, scheme)
-}
-
-/**
- * Checks the age of a delivery whose signature is valid: only then may the message call it authentic.
- *
- * @throws WebhookVerificationError `timestamp_too_old` or `timestamp_in_future`
- */
-export function checkTimestamp(
-  t: string,
-  scheme: SignatureScheme,
-  toleranceSeconds: number,
-  ageSeconds: number,
-): void {
-  if (ageSeconds > toleranceSeconds) {
-    const unit =
-      scheme.timestampUnit === 'ms' && t.length <= 10
-        ? ' Its t looks like seconds: set signature.timestampUnit to "s".'
-        : ''
-    throw new WebhookVerificationError(
-      'timestamp_too_old',
-      `The delivery is authentic, but ${Math.ceil(ageSeconds)} s old, and ${toleranceSeconds} s are allowed: ${whyOld(ageSeconds)}${unit}`,
-    )
-  }
-  // Written so that a `t` that is not a usable number is refused too.
-  if (!(ageSeconds >= -toleranceSeconds)) {
-    const unit =
-      scheme.timestampUnit === 's' && t.length >= 13
-        ? ' Its t looks like milliseconds: set signature.timestampUnit to "ms".'
-        : ''
-    throw new WebhookVerificationError(
-      'timestamp_in_future',
-      `The delivery is authentic, but was signed ${Math.ceil(-ageSeconds)} s in the future, and ${toleranceSeconds} s are allowed: is this machine's clock right?${unit}`,
-    )
-  }
-}
-
-/** The likeliest cause first. Within the retry window, a sender may also resend the old signature. */
-function whyOld(ageSeconds: number): string {
-  return ageSeconds <= RETRY_WINDOW_SECONDS
-    ? `is this machine's clock right? If the sender does not sign its retries again, set toleranceSeconds to ${RETRY_WINDOW_SECONDS} (72 h).`
-    : "is this machine's clock right? In a test, pass the same now to both sides."
-}
-
-/** When the service signed. */
-export function signedAt(t: string, scheme: SignatureScheme): Date {
-  return new Date(toMs(Number(t), scheme))
-}
-
-/** Now less `t`, both in whole units of `t`: time that passes within the same second does not count. */
-export function signatureAgeSeconds(t: string, scheme: SignatureScheme, nowMs: number): number {
-  const age = toUnit(nowMs, scheme) - Number(t)
-  return scheme.timestampUnit === 's' ? age : age / 1000
 }
 
 /** @throws TypeError when it is neither a string nor bytes */

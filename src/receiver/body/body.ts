@@ -59,7 +59,7 @@ function checked(bytes: Uint8Array, maxBytes: number): Uint8Array {
   if (!(bytes instanceof Uint8Array)) {
     throw notBytes('The body must be the exact bytes as a Uint8Array', bytes)
   }
-  if (bytes.length > maxBytes) throw tooLarge(maxBytes)
+  checkLength(bytes.length, maxBytes)
   return bytes
 }
 
@@ -110,8 +110,13 @@ function notBytes(rule: string, found: unknown): ConfigurationError {
   )
 }
 
+/** Throws `too_large` for a body, or the part of it that has arrived, that is over the limit. */
+export function checkLength(length: number, maxBytes: number): void {
+  if (length > maxBytes) throw tooLarge(maxBytes)
+}
+
 /** The error of a reader over the limit. */
-export function tooLarge(maxBytes: number, cause?: unknown): BodyError {
+function tooLarge(maxBytes: number, cause?: unknown): BodyError {
   return new BodyError(
     'too_large',
     `The body is larger than ${maxBytes} bytes: raise maxBodyBytes if the service really sends such events.`,

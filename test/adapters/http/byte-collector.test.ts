@@ -4,7 +4,7 @@ import { ByteCollector } from '../../../adapters/http/byte-collector.js'
 import { heldBeyond, usedMemory } from '../../support/memory.js'
 
 function collected(chunks: Iterable<Uint8Array>): ByteCollector {
-  const collector = new ByteCollector()
+  const collector = new ByteCollector(Number.POSITIVE_INFINITY)
   for (const chunk of chunks) collector.add(chunk)
   return collector
 }
