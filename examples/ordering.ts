@@ -43,7 +43,7 @@ const hooks = tixWebhooks({
       const { id, doors_at } = event.data.event
       // First, before anything is read or written: it waits for another transaction about the same event.
       const change = { subject: id, at: event.created_at, rank: RANK[event.type] }
-      if (!(await inbox.isNewest(ctx.tx, change))) {
+      if (!(await inbox.recordIfNewest(ctx.tx, change))) {
         console.info(`${id}: ${event.type} came too late`)
         return
       }

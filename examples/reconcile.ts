@@ -71,7 +71,7 @@ const hooks = tixWebhooks({
         if (event.type === 'event.cancelled') {
           db.prepare("INSERT INTO outbox (event_id, mail) VALUES (?, 'It is cancelled.')").run(id)
         }
-        if (!inbox.isNewest(db, { subject: id, at: event.created_at, rank: RANK[event.type] })) return
+        if (!inbox.recordIfNewest(db, { subject: id, at: event.created_at, rank: RANK[event.type] })) return
         const state = event.type === 'event.cancelled' ? 'cancelled' : 'on sale'
         db.prepare('INSERT OR REPLACE INTO listing VALUES (?, ?, ?)').run(id, state, doors_at)
       })

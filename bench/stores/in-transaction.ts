@@ -47,7 +47,7 @@ async function onPostgres(bench: Bench): Promise<Comparison[]> {
   const steps: Step<PoolClient>[] = [
     { name: 'nothing else', run: () => {} },
     { name: 'another row', run: (tx, key) => tx.query(EFFECT, [key]) },
-    ...orderSteps((tx: PoolClient, change) => inbox.isNewest(tx, change)),
+    ...orderSteps((tx: PoolClient, change) => inbox.recordIfNewest(tx, change)),
     {
       name: "a job of Graphile Worker: add_job('issue', …)",
       run: (tx, key) => tx.query("SELECT graphile_worker.add_job('issue', $1::json)", [{ key }]),
@@ -73,7 +73,7 @@ async function onSqlite(bench: Bench): Promise<Comparison[]> {
   const steps: Step<typeof db>[] = [
     { name: 'nothing else', run: () => {} },
     { name: 'another row', run: (_, key) => effect.run(key) },
-    ...orderSteps((handed: typeof db, change) => inbox.isNewest(handed, change)),
+    ...orderSteps((handed: typeof db, change) => inbox.recordIfNewest(handed, change)),
   ]
   const contenders = steps.map(({ name, run }) =>
     throughInbox(name, inbox, async (tx, key) =>
@@ -93,17 +93,17 @@ interface Change {
   readonly at: Date | string
 }
 
-function orderSteps<Tx>(isNewest: (tx: Tx, change: Change) => unknown): Step<Tx>[] {
+function orderSteps<Tx>(recordIfNewest: (tx: Tx, change: Change) => unknown): Step<Tx>[] {
   let next = 0
   const known = (): string => keyOf(next++ % SUBJECTS)
   return [
     {
-      name: 'isNewest, of a new subject',
-      run: (tx, key) => isNewest(tx, { subject: key, at: '2026-11-22T10:00:00Z' }),
+      name: 'recordIfNewest, of a new subject',
+      run: (tx, key) => recordIfNewest(tx, { subject: key, at: '2026-11-22T10:00:00Z' }),
     },
     {
-      name: 'isNewest, newer than what is known',
-      run: (tx) => isNewest(tx, { subject: known(), at: new Date() }),
+      name: 'recordIfNewest, newer than what is known',
+      run: (tx) => recordIfNewest(tx, { subject: known(), at: new Date() }),
     },
   ]
 }

@@ -35,7 +35,7 @@ const hooks = tixWebhooks(
         // First: it waits for other transactions about this show. Of changes in one second, a cancellation is the last.
         const rank = event.type === 'event.cancelled' ? 1 : 0
         const change = { subject: `${row.account}/${row.id}`, at: event.created_at, rank }
-        if (!(await inbox.isNewest(tx, change))) return
+        if (!(await inbox.recordIfNewest(tx, change))) return
         const upsert = { target: [shows.account, shows.id], set: row }
         await tx.insert(shows).values(row).onConflictDoUpdate(upsert)
       },

@@ -119,7 +119,7 @@ export interface JoinedInbox<Tx> {
   keep(failed: FailedDelivery): Promise<FailureState | 'handled' | 'in_flight'>
 }
 
-/** A change of one subject, which `isNewest` of an inbox compares with the newest one that was applied. */
+/** A change of one subject, which `recordIfNewest` of an inbox compares with the newest one that was applied. */
 export interface Change {
   /**
    * The thing that changed, as a string of 1 to 255 characters: `event.data.event.id`. All receivers on one table share its subjects, so

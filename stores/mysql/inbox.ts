@@ -37,8 +37,8 @@ export interface MysqlInboxOptions {
   /** Purges in the background, every so many seconds, from the first delivery on. Default: only when you call `purge`. */
   purgeEverySeconds?: number | undefined
   /**
-   * How long `isNewest` remembers a change, in seconds; longer if a receiver of this inbox keeps its records for longer. It must be the
-   * same in each process that asks `isNewest`. Default 604,800 (7 days); at least 262,800 (73 h).
+   * How long `recordIfNewest` remembers a change, in seconds; longer if a receiver of this inbox keeps its records for longer. It must be the
+   * same in each process that asks `recordIfNewest`. Default 604,800 (7 days); at least 262,800 (73 h).
    */
   retentionSeconds?: number | undefined
 }
@@ -75,17 +75,17 @@ export interface MysqlInbox<Tx> extends Inbox<Tx>, HandledRecords, Purgeable {
    *     'event.*': async (event, ctx) => {
    *       const { id } = event.data.event as { id: string }
    *       const rank = event.type === 'event.cancelled' ? 1 : 0
-   *       if (!(await inbox.isNewest(ctx.tx, { subject: id, at: event.created_at, rank }))) return
+   *       if (!(await inbox.recordIfNewest(ctx.tx, { subject: id, at: event.created_at, rank }))) return
    *       await ctx.tx.query('UPDATE listing SET state = ? WHERE event_id = ?', [event.type, id])
    *     },
    *   },
    * })
    * ```
    */
-  isNewest(tx: Tx, change: Change): Promise<boolean>
-  isNewest(tx: Tx, changes: readonly Change[]): Promise<boolean[]>
+  recordIfNewest(tx: Tx, change: Change): Promise<boolean>
+  recordIfNewest(tx: Tx, changes: readonly Change[]): Promise<boolean[]>
   /**
-   * Deletes records, and then the changes of `isNewest`, past their retention, oldest first. A change is kept for
+   * Deletes records, and then the changes of `recordIfNewest`, past their retention, oldest first. A change is kept for
    * `retentionSeconds`, or for the longest retention of a receiver of this inbox. Without rights on their table it deletes records alone,
    * and warns once if there are changes.
    *
@@ -95,12 +95,12 @@ export interface MysqlInbox<Tx> extends Inbox<Tx>, HandledRecords, Purgeable {
   purge(options?: { readonly limit?: number }): Promise<number>
   /**
    * Resolves if the database can be reached and written, and has the tables of the records and the locks and the rights on them; it changes no
-   * record. It does not ask for the table of `isNewest`, which not every app uses.
+   * record. It does not ask for the table of `recordIfNewest`, which not every app uses.
    *
    * @throws StoreError otherwise, with advice and without credentials
    */
   check(): Promise<void>
-  /** Creates the tables of the records, of the locks and of `isNewest` if they are missing. For your deploy; several may run at once. */
+  /** Creates the tables of the records, of the locks and of `recordIfNewest` if they are missing. For your deploy; several may run at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
   readonly ddl: string
@@ -225,7 +225,7 @@ function createInbox<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: AnyInboxOpt
     start()
   }
 
-  async function isNewest(tx: Tx, given: Change | readonly Change[]): Promise<boolean | boolean[]> {
+  async function recordIfNewest(tx: Tx, given: Change | readonly Change[]): Promise<boolean | boolean[]> {
     const changes = [given].flat()
     const results = await newest.record(tx, changes, longestRetentionMs)
     return Array.isArray(given) ? results : results[0] === true
@@ -256,7 +256,7 @@ function createInbox<Tx>(pool: MysqlPool | MysqlDriver<Tx>, options: AnyInboxOpt
       return isHandled(key)
     },
     check,
-    isNewest: isNewest as MysqlInbox<Tx>['isNewest'],
+    recordIfNewest: recordIfNewest as MysqlInbox<Tx>['recordIfNewest'],
     connections: sharedConnections(pool, limitOf(pool)),
     hint: () => driver.hint?.(),
     purge,

@@ -74,7 +74,7 @@ export function newestTable(
     if (hasWarned) return
     hasWarned = true
     console.warn(
-      `tix-webhooks: the changes of isNewest past their retention are not deleted, because the user of this connection has no rights on ${table.name}: GRANT SELECT, UPDATE and DELETE on it.`,
+      `tix-webhooks: the changes of recordIfNewest past their retention are not deleted, because the user of this connection has no rights on ${table.name}: GRANT SELECT, UPDATE and DELETE on it.`,
     )
   }
 
@@ -113,7 +113,7 @@ export function newestTable(
       } catch (error) {
         // A version before this table has migrated the database.
         if (isMissing(error)) return 0
-        // An app that does not use isNewest needs no rights on its table.
+        // An app that does not use recordIfNewest needs no rights on its table.
         if (!isForbidden(error)) throw table.unavailable(error)
         warnOnce()
         return 0
@@ -132,7 +132,7 @@ const UTF8 = new TextEncoder()
 
 function notInTransaction(cause: unknown): TypeError {
   return new TypeError(
-    'isNewest was not called in the transaction of the inbox, so nothing of it is kept: pass ctx.tx itself, also within a savepoint.',
+    'recordIfNewest was not called in the transaction of the inbox, so nothing of it is kept: pass ctx.tx itself, also within a savepoint.',
     { cause },
   )
 }

@@ -35,8 +35,8 @@ export interface PostgresInboxOptions {
   /** Purges in the background, every so many seconds, from the first delivery on. Default: only when you call `purge`. */
   purgeEverySeconds?: number | undefined
   /**
-   * How long `isNewest` remembers a change, in seconds; longer if a receiver of this inbox keeps its records for longer. It must be the
-   * same in each process that asks `isNewest`. Default 604,800 (7 days); at least 262,800 (73 h).
+   * How long `recordIfNewest` remembers a change, in seconds; longer if a receiver of this inbox keeps its records for longer. It must be the
+   * same in each process that asks `recordIfNewest`. Default 604,800 (7 days); at least 262,800 (73 h).
    */
   retentionSeconds?: number | undefined
 }
@@ -73,17 +73,17 @@ export interface PostgresInbox<Tx> extends Inbox<Tx>, HandledRecords, Purgeable 
    *     'event.*': async (event, ctx) => {
    *       const { id } = event.data.event as { id: string }
    *       const rank = event.type === 'event.cancelled' ? 1 : 0
-   *       if (!(await inbox.isNewest(ctx.tx, { subject: id, at: event.created_at, rank }))) return
+   *       if (!(await inbox.recordIfNewest(ctx.tx, { subject: id, at: event.created_at, rank }))) return
    *       await ctx.tx.query('UPDATE listing SET state = $2 WHERE event_id = $1', [id, event.type])
    *     },
    *   },
    * })
    * ```
    */
-  isNewest(tx: Tx, change: Change): Promise<boolean>
-  isNewest(tx: Tx, changes: readonly Change[]): Promise<boolean[]>
+  recordIfNewest(tx: Tx, change: Change): Promise<boolean>
+  recordIfNewest(tx: Tx, changes: readonly Change[]): Promise<boolean[]>
   /**
-   * Deletes records, and then the changes of `isNewest`, past their retention, oldest first. A change is kept for
+   * Deletes records, and then the changes of `recordIfNewest`, past their retention, oldest first. A change is kept for
    * `retentionSeconds`, or for the longest retention of a receiver of this inbox. Without rights on their table it deletes records alone,
    * and warns once if there are changes.
    *
@@ -92,13 +92,13 @@ export interface PostgresInbox<Tx> extends Inbox<Tx>, HandledRecords, Purgeable 
    */
   purge(options?: { readonly limit?: number }): Promise<number>
   /**
-   * Resolves if a delivery could be recorded: it begins as one does, and rolls that back. It does not ask for the table of `isNewest`, which
+   * Resolves if a delivery could be recorded: it begins as one does, and rolls that back. It does not ask for the table of `recordIfNewest`, which
    * not every app uses.
    *
    * @throws StoreError otherwise, with advice and without credentials
    */
   check(): Promise<void>
-  /** Creates the tables of the records and of `isNewest` if they are missing. For your deploy; several may run at once. */
+  /** Creates the tables of the records and of `recordIfNewest` if they are missing. For your deploy; several may run at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
   readonly ddl: string
@@ -222,7 +222,7 @@ function createInbox<Tx>(
     start()
   }
 
-  async function isNewest(tx: Tx, given: Change | readonly Change[]): Promise<boolean | boolean[]> {
+  async function recordIfNewest(tx: Tx, given: Change | readonly Change[]): Promise<boolean | boolean[]> {
     const changes = [given].flat()
     const results = await newest.record(tx, changes, longestRetentionMs)
     return Array.isArray(given) ? results : results[0] === true
@@ -262,7 +262,7 @@ function createInbox<Tx>(
       }).catch((error) => {
         throw table.unavailable(error)
       }),
-    isNewest: isNewest as PostgresInbox<Tx>['isNewest'],
+    recordIfNewest: recordIfNewest as PostgresInbox<Tx>['recordIfNewest'],
     // Of a Pool of pg or postgres.js: a driver of the user's may have any number.
     connections: sharedConnections(pool, (pool as { options?: { max?: unknown } | null }).options?.max),
     hint: () => driver.hint?.(),

@@ -40,7 +40,7 @@ export function newestTable(
     if (hasWarned) return
     hasWarned = true
     console.warn(
-      `tix-webhooks: the changes of isNewest past their retention are not deleted, because the user of this connection has no rights on ${table.name}: GRANT SELECT, UPDATE and DELETE on it.`,
+      `tix-webhooks: the changes of recordIfNewest past their retention are not deleted, because the user of this connection has no rights on ${table.name}: GRANT SELECT, UPDATE and DELETE on it.`,
     )
   }
 
@@ -85,7 +85,7 @@ export function newestTable(
         hasWarned = false
         return purged
       } catch (error) {
-        // An app that does not use isNewest needs no rights on its table.
+        // An app that does not use recordIfNewest needs no rights on its table.
         if (!isForbidden(error)) throw table.unavailable(error)
         if (!isEmpty) warnOnce()
         return 0
@@ -140,7 +140,7 @@ function tableBeside(location: TableLocation, migrate: string): Table {
 
 function notInTransaction(cause: unknown): TypeError {
   return new TypeError(
-    'isNewest was not called in the transaction of the inbox, so nothing of it is kept: pass ctx.tx itself, or the transaction of a savepoint in it.',
+    'recordIfNewest was not called in the transaction of the inbox, so nothing of it is kept: pass ctx.tx itself, or the transaction of a savepoint in it.',
     { cause },
   )
 }

@@ -12,7 +12,7 @@ export interface CheckedChange {
 const MAX_SUBJECT_LENGTH = 255
 
 /**
- * Checks the changes that are given to `isNewest`, one or a list, and sorts them by subject: transactions that lock several subjects in the
+ * Checks the changes that are given to `recordIfNewest`, one or a list, and sorts them by subject: transactions that lock several subjects in the
  * same order cannot deadlock.
  *
  * @throws TypeError when a date is no date, a subject is empty or in the list twice, or a rank is no whole number

@@ -100,7 +100,7 @@ export function recordHandled(
 /** The databases whose effects are running: an app may make two inboxes of one. */
 const inCommit = new WeakSet<object>()
 
-/** Whether the effects of a delivery are running on this database: the record of `isNewest` must not be kept without them. */
+/** Whether the effects of a delivery are running on this database: the record of `recordIfNewest` must not be kept without them. */
 export function isCommitting(db: object): boolean {
   return inCommit.has(db)
 }

@@ -32,8 +32,8 @@ export interface SqliteInboxOptions {
   /** Purges in the background, every so many seconds, from the first delivery on. Default: only when you call `purge`. */
   purgeEverySeconds?: number | undefined
   /**
-   * How long `isNewest` remembers a change, in seconds; longer if a receiver of this inbox keeps its records for longer, or has failures in
-   * this database: then for their retention and 7 days. It must be the same in each process that asks `isNewest`. Default 604,800 (7 days);
+   * How long `recordIfNewest` remembers a change, in seconds; longer if a receiver of this inbox keeps its records for longer, or has failures in
+   * this database: then for their retention and 7 days. It must be the same in each process that asks `recordIfNewest`. Default 604,800 (7 days);
    * at least 262,800 (73 h).
    */
   retentionSeconds?: number | undefined
@@ -76,7 +76,7 @@ export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, HandledRe
    *       const { id } = event.data.event as { id: string }
    *       const rank = event.type === 'event.cancelled' ? 1 : 0
    *       ctx.tx.commit((db) => {
-   *         if (!inbox.isNewest(db, { subject: id, at: event.created_at, rank })) return
+   *         if (!inbox.recordIfNewest(db, { subject: id, at: event.created_at, rank })) return
    *         db.prepare('UPDATE listing SET state = ? WHERE event_id = ?').run(event.type, id)
    *       })
    *     },
@@ -84,10 +84,10 @@ export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, HandledRe
    * })
    * ```
    */
-  isNewest(db: Db, change: Change): boolean
-  isNewest(db: Db, changes: readonly Change[]): boolean[]
+  recordIfNewest(db: Db, change: Change): boolean
+  recordIfNewest(db: Db, changes: readonly Change[]): boolean[]
   /**
-   * Deletes records, and then the changes of `isNewest`, past their retention, oldest first. A change is kept for
+   * Deletes records, and then the changes of `recordIfNewest`, past their retention, oldest first. A change is kept for
    * `retentionSeconds`, or for the longest retention of a receiver of this inbox.
    *
    * @param options.limit the most records and changes to delete, so that one call stays short. Default 1,000
@@ -96,12 +96,12 @@ export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, HandledRe
   purge(options?: { readonly limit?: number }): Promise<number>
   /**
    * Resolves if the database is open, can be written, and has the table of the records; it changes no record. It does not ask for the table
-   * of `isNewest`, which not every app uses.
+   * of `recordIfNewest`, which not every app uses.
    *
    * @throws StoreError otherwise, with advice
    */
   check(): Promise<void>
-  /** Creates the tables of the records and of `isNewest` if they are missing. For the start of your app; several processes may run it at once. */
+  /** Creates the tables of the records and of `recordIfNewest` if they are missing. For the start of your app; several processes may run it at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
   readonly ddl: string
@@ -155,7 +155,7 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
     return records === limit ? records : records + newest.purge({ now: now(), limit: limit - records })
   }, options.purgeEverySeconds)
 
-  function isNewest(given: Db, change: Change | readonly Change[]): boolean | boolean[] {
+  function recordIfNewest(given: Db, change: Change | readonly Change[]): boolean | boolean[] {
     if (given !== db || !isCommitting(db)) throw notInCommit()
     const results = newest.record([change].flat(), Math.ceil(now() + longestRetentionMs))
     return Array.isArray(change) ? results : results[0] === true
@@ -225,7 +225,7 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
     },
     check: async () =>
       table.check((key) => isRecorded(table, key, now()) || recordHandled(table, { key, retainMs: 0, now })),
-    isNewest: isNewest as SqliteInbox<Db>['isNewest'],
+    recordIfNewest: recordIfNewest as SqliteInbox<Db>['recordIfNewest'],
     purge,
     async migrate() {
       table.migrate()
@@ -240,7 +240,7 @@ const MIGRATE = 'inbox.migrate()'
 
 function notInCommit(): TypeError {
   return new TypeError(
-    'isNewest must be called in the callback of ctx.tx.commit, with the database that it is given: elsewhere, its record would not be committed together with the effects.',
+    'recordIfNewest must be called in the callback of ctx.tx.commit, with the database that it is given: elsewhere, its record would not be committed together with the effects.',
   )
 }
 

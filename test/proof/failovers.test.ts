@@ -41,7 +41,7 @@ interface Server {
 
 interface Opened {
   readonly store?: RemoteStore & { purge?(): Promise<number> }
-  readonly inbox?: Inbox<never> & Purging & Pick<ReturnType<typeof postgresInbox>, 'isNewest'>
+  readonly inbox?: Inbox<never> & Purging & Pick<ReturnType<typeof postgresInbox>, 'recordIfNewest'>
   readonly failures?: KeptFailures & Purging
   /** Default: as many as it may. */
   readonly connections?: number
@@ -337,7 +337,7 @@ function callsOf({ store, inbox, failures }: Opened): [name: string, call: () =>
       inbox &&
       (() =>
         inbox.once({ key: null, retainMs: HOUR_MS }, async (tx) => {
-          await inbox.isNewest(tx, { subject: newKey(), at: '2026-05-17T14:02:11Z' })
+          await inbox.recordIfNewest(tx, { subject: newKey(), at: '2026-05-17T14:02:11Z' })
         })),
     'inbox.check': inbox && (async () => inbox.check()),
     'inbox.purge': inbox && (() => inbox.purge()),

@@ -143,12 +143,13 @@ describe('of Postgres', () => {
     postgresStore(kyselyDriver)
   })
 
-  test('isNewest answers for one change or a list, in the transaction alone', () => {
+  test('recordIfNewest answers for one change or a list, in the transaction alone', () => {
     const inbox = postgresInbox(pool)
-    expectTypeOf(inbox.isNewest({} as PoolClient, change)).toEqualTypeOf<Promise<boolean>>()
-    expectTypeOf(inbox.isNewest({} as PoolClient, [change] as const)).toEqualTypeOf<Promise<boolean[]>>()
+    const tx = {} as PoolClient
+    expectTypeOf(inbox.recordIfNewest(tx, change)).toEqualTypeOf<Promise<boolean>>()
+    expectTypeOf(inbox.recordIfNewest(tx, [change] as const)).toEqualTypeOf<Promise<boolean[]>>()
     // @ts-expect-error it is not in the transaction
-    inbox.isNewest(pool, change)
+    inbox.recordIfNewest(pool, change)
   })
 })
 
@@ -232,12 +233,12 @@ describe('of SQLite', () => {
     })
   })
 
-  test('isNewest is synchronous, and takes the database of the inbox', () => {
+  test('recordIfNewest is synchronous, and takes the database of the inbox', () => {
     const inbox = sqliteInbox(better)
-    expectTypeOf(inbox.isNewest(better, change)).toEqualTypeOf<boolean>()
-    expectTypeOf(inbox.isNewest(better, [change])).toEqualTypeOf<boolean[]>()
+    expectTypeOf(inbox.recordIfNewest(better, change)).toEqualTypeOf<boolean>()
+    expectTypeOf(inbox.recordIfNewest(better, [change])).toEqualTypeOf<boolean[]>()
     // @ts-expect-error it is of another library
-    inbox.isNewest(libsql, change)
+    inbox.recordIfNewest(libsql, change)
   })
 })
 

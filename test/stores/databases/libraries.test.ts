@@ -156,7 +156,7 @@ for (const { describe, libraries, ...backend } of BACKENDS) {
       expect(await written()).toHaveLength(1)
       const newest: boolean[] = []
       const { send } = await overOpen(library, async (tx) => {
-        newest.push(await inbox.isNewest(tx, { subject: 'show', at: AT }))
+        newest.push(await inbox.recordIfNewest(tx, { subject: 'show', at: AT }))
       })
       const order = orderCreated({ id: 'newest' })
       expect(await send(order)).toEqual(HANDLED)
@@ -357,11 +357,11 @@ onMysql.each(MYSQL_LIBRARIES)('a handler of mysqlInbox over $name', (library) =>
   const isOfAnother = ['Drizzle', 'Objection'].includes(library.name)
 
   test.each(Object.entries(library.nested))(
-    'asks isNewest in its transaction, and in a nested one: %s',
+    'asks recordIfNewest in its transaction, and in a nested one: %s',
     async (way, nest) => {
       const answers: unknown[] = []
       const ask = async (inbox: Uses['inbox'], tx: never, subject: string): Promise<void> =>
-        void answers.push(await inbox.isNewest(tx, { subject, at: AT }).catch(String))
+        void answers.push(await inbox.recordIfNewest(tx, { subject, at: AT }).catch(String))
       const { send } = await overOpen(library, async (tx, { inbox, names }) => {
         await ask(inbox, tx, 'a')
         const work = async (inner: never): Promise<void> => {
@@ -379,18 +379,18 @@ onMysql.each(MYSQL_LIBRARIES)('a handler of mysqlInbox over $name', (library) =>
     },
   )
 
-  test('asks isNewest outside of them, and is refused', async () => {
+  test('asks recordIfNewest outside of them, and is refused', async () => {
     const refusals: unknown[] = []
     let earlier: never | undefined
     const { send } = await overOpen(library, async (tx, { inbox, names }) => {
       for (const outside of [library.outside?.(names) as never, earlier ?? tx]) {
-        refusals.push(await inbox.isNewest(outside, { subject: 'a', at: AT }).catch(String))
+        refusals.push(await inbox.recordIfNewest(outside, { subject: 'a', at: AT }).catch(String))
       }
       earlier ??= tx
     })
     for (const id of ['first', 'second']) expect(await send(orderCreated({ id }))).toEqual(HANDLED)
     const outside = expect.stringMatching(
-      /^TypeError: isNewest was not called in the transaction of the inbox/,
+      /^TypeError: recordIfNewest was not called in the transaction of the inbox/,
     )
     expect(refusals).toEqual([outside, true, outside, expect.stringMatching(/not called in|is over/)])
   })

@@ -31,7 +31,7 @@ interface Opened {
   readonly inbox: Purgeable
   /** Joins it with failures of the same pool. */
   join(): unknown
-  /** Asks `isNewest` in a delivery of its own, whose handler then throws the error, if there is one. */
+  /** Asks `recordIfNewest` in a delivery of its own, whose handler then throws the error, if there is one. */
   ask(changes: readonly Change[], request?: OnceRequest, error?: Error): Promise<readonly boolean[]>
 }
 
@@ -87,7 +87,7 @@ const ON_SERVERS = SERVERS.flatMap(({ name, describe, clients, prepare }) =>
             async ask(changes, request = RETAIN, error = undefined) {
               let answers: readonly boolean[] = []
               await inbox.once(request, async (tx) => {
-                answers = await inbox.isNewest(tx, changes)
+                answers = await inbox.recordIfNewest(tx, changes)
                 if (error !== undefined) throw error
               })
               return answers
@@ -123,7 +123,7 @@ const SQLITE = DRIVERS.map(
               let answers: readonly boolean[] = []
               await inbox.once(request, async (tx: SqliteTransaction<SqliteDatabase>) =>
                 tx.commit((handed) => {
-                  answers = inbox.isNewest(handed, changes)
+                  answers = inbox.recordIfNewest(handed, changes)
                   if (error !== undefined) throw error
                 }),
               )
@@ -153,7 +153,7 @@ function emptied({ query, rows }: Pick<Database, 'query' | 'rows'>): () => Promi
 }
 
 for (const { name, describe, isFurtherClient, prepare } of [...ON_SERVERS, ...SQLITE]) {
-  describe(`isNewest of ${name}`, () => {
+  describe(`recordIfNewest of ${name}`, () => {
     const database = prepare()
     const records = async () =>
       (await database.rows('SELECT count(*) FROM tix_webhooks_inbox')).map(([count]) => Number(count))
@@ -268,7 +268,7 @@ for (const { name, describe, isFurtherClient, prepare } of [...ON_SERVERS, ...SQ
 }
 
 for (const { name, describe, isFurtherClient, client, prepareServer } of ON_SERVERS) {
-  describe(`isNewest of ${name}, in transactions at once,`, () => {
+  describe(`recordIfNewest of ${name}, in transactions at once,`, () => {
     const server = prepareServer()
     const rows = async (sql: string) => valuesOf(await server.query(sql))
     const stored = emptied({ query: server.query, rows })
@@ -277,14 +277,14 @@ for (const { name, describe, isFurtherClient, client, prepareServer } of ON_SERV
       const inbox = server.open(client).inbox()
       const [recorded, leave] = [deferred(), deferred()]
       const first = inbox.once({ ...RETAIN, key: 'newer' }, async (tx) => {
-        await inbox.isNewest(tx, { subject: 'evt_1', at: at(5) })
+        await inbox.recordIfNewest(tx, { subject: 'evt_1', at: at(5) })
         recorded.resolve()
         await leave.promise
       })
       await recorded.promise
       let answer: unknown
       const late = inbox.once(RETAIN, async (tx) => {
-        answer = await inbox.isNewest(tx, { subject: 'evt_1', at: at(4) })
+        answer = await inbox.recordIfNewest(tx, { subject: 'evt_1', at: at(4) })
       })
       await server.untilWaiting(TABLE)
       leave.resolve()
@@ -301,13 +301,13 @@ for (const { name, describe, isFurtherClient, client, prepareServer } of ON_SERV
         gone = tx
       })
       for (const tx of [undefined, {}]) {
-        const asked = inbox.isNewest(tx, change)
+        const asked = inbox.recordIfNewest(tx, change)
         await expect(asked).rejects.toThrow(TypeError)
-        await expect(asked).rejects.toThrow(/^isNewest was not called in the transaction of the inbox/)
+        await expect(asked).rejects.toThrow(/^recordIfNewest was not called in the transaction of the inbox/)
       }
-      await expect(inbox.isNewest(gone, change)).rejects.toThrow(/is over|not called in the transaction/)
-      await expect(inbox.isNewest(gone, { subject: '', at: at(1) })).rejects.toThrow(/^subject must be/)
-      await expect(inbox.isNewest(gone, [{ subject: 's', at: 'soon' }])).rejects.toThrow(/^at must be/)
+      await expect(inbox.recordIfNewest(gone, change)).rejects.toThrow(/is over|not called in/)
+      await expect(inbox.recordIfNewest(gone, { subject: '', at: at(1) })).rejects.toThrow(/^subject must be/)
+      await expect(inbox.recordIfNewest(gone, [{ subject: 's', at: 'soon' }])).rejects.toThrow(/^at must be/)
       expect(await stored()).toEqual([])
     })
 
@@ -320,7 +320,7 @@ for (const { name, describe, isFurtherClient, client, prepareServer } of ON_SERV
         // The first run of every second webhook.
         const fails = !seen.has(`${type} ${id}`) && seen.size % 2 === 0
         seen.add(`${type} ${id}`)
-        if (await inbox.isNewest(tx, { subject: id, at: created_at, rank: rankOf(type) })) {
+        if (await inbox.recordIfNewest(tx, { subject: id, at: created_at, rank: rankOf(type) })) {
           await opened.run(tx, `DELETE FROM listing WHERE id = '${id}'`)
           await opened.run(tx, `INSERT INTO listing VALUES ('${id}', '${type}')`)
         }
@@ -351,13 +351,16 @@ for (const { name, describe, isFurtherClient, client, prepareServer } of ON_SERV
         await expire('tix_webhooks_inbox')
         return inbox.purge()
       }
-      // On Postgres, a user without rights still sees that nobody uses isNewest.
+      // On Postgres, a user without rights still sees that nobody uses recordIfNewest.
       if (name.startsWith('postgres')) {
         await server.query(`TRUNCATE ${TABLE}`)
         expect(await purgeOne()).toBe(1)
         expect(warnings).not.toHaveBeenCalled()
       }
-      await owner.once(RETAIN, async (tx) => void (await owner.isNewest(tx, { subject: 's', at: at(1) })))
+      await owner.once(
+        RETAIN,
+        async (tx) => void (await owner.recordIfNewest(tx, { subject: 's', at: at(1) })),
+      )
       await expire(TABLE)
       expect([await purgeOne(), await purgeOne()]).toEqual([1, 1])
       expect(warnings.mock.calls).toEqual([
@@ -370,7 +373,7 @@ for (const { name, describe, isFurtherClient, client, prepareServer } of ON_SERV
       const inbox = server.open(client, { connections: 8 }).inbox()
       const names = ['a', 'b', 'c', 'd']
       const ask = (changes: Change[]) =>
-        inbox.once(RETAIN, async (tx) => void (await inbox.isNewest(tx, changes)))
+        inbox.once(RETAIN, async (tx) => void (await inbox.recordIfNewest(tx, changes)))
       const changesOf = (subjects: readonly string[], second: number): Change[] =>
         subjects.map((subject) => ({ subject, at: at(second) }))
       // MySQL locks the gaps of subjects that are not there yet.
@@ -382,10 +385,10 @@ for (const { name, describe, isFurtherClient, client, prepareServer } of ON_SERV
       const both = [deferred(), deferred()] as const
       const crossing = ['a', 'b'].map((first, i) =>
         inbox.once(RETAIN, async (tx) => {
-          await inbox.isNewest(tx, { subject: first, at: at(8) })
+          await inbox.recordIfNewest(tx, { subject: first, at: at(8) })
           both[i]?.resolve()
           await both[1 - i]?.promise
-          await inbox.isNewest(tx, { subject: first === 'a' ? 'b' : 'a', at: at(8) })
+          await inbox.recordIfNewest(tx, { subject: first === 'a' ? 'b' : 'a', at: at(8) })
         }),
       )
       const ends = await Promise.allSettled(crossing)
@@ -395,7 +398,7 @@ for (const { name, describe, isFurtherClient, client, prepareServer } of ON_SERV
   })
 }
 
-onPostgres('isNewest of postgresInbox', () => {
+onPostgres('recordIfNewest of postgresInbox', () => {
   const database = testDatabase(postgresDdl)
   const stored = emptied({
     query: database.query,
@@ -408,11 +411,11 @@ onPostgres('isNewest of postgresInbox', () => {
       const inbox = client.inbox()
       await inbox.once(RETAIN, async (tx) => {
         const undone = client.savepoint(tx, async (inner) => {
-          await inbox.isNewest(inner, { subject: 'evt_1', at: at(9) })
+          await inbox.recordIfNewest(inner, { subject: 'evt_1', at: at(9) })
           throw new Error('undo')
         })
         await expect(undone).rejects.toThrow('undo')
-        expect(await inbox.isNewest(tx, { subject: 'evt_1', at: at(5) })).toBe(true)
+        expect(await inbox.recordIfNewest(tx, { subject: 'evt_1', at: at(5) })).toBe(true)
       })
       expect(await stored()).toEqual(['evt_1 05 0'])
     })
@@ -422,8 +425,8 @@ onPostgres('isNewest of postgresInbox', () => {
     const pool = openPg(database)
     const inbox = postgresInbox(pool, { as: (client) => ({ client }) })
     await inbox.once(RETAIN, async (tx) => {
-      expect(await inbox.isNewest(tx, { subject: 'evt_1', at: at(1) })).toBe(true)
-      await expect(inbox.isNewest(tx.client as never, { subject: 'evt_1', at: at(2) })).rejects.toThrow(
+      expect(await inbox.recordIfNewest(tx, { subject: 'evt_1', at: at(1) })).toBe(true)
+      await expect(inbox.recordIfNewest(tx.client as never, { subject: 'evt_1', at: at(2) })).rejects.toThrow(
         /pass ctx.tx itself/,
       )
     })
@@ -434,7 +437,7 @@ onPostgres('isNewest of postgresInbox', () => {
     const inbox = postgresInbox(pool, { retentionSeconds: 90 * 86_400 })
     const client = await pool.connect()
     await client.query('BEGIN; CREATE TEMPORARY TABLE written ON COMMIT DROP AS SELECT 1')
-    expect(await inbox.isNewest(client, { subject: 'put back', at: at(1) })).toBe(true)
+    expect(await inbox.recordIfNewest(client, { subject: 'put back', at: at(1) })).toBe(true)
     await client.query('COMMIT')
     client.release()
     const kept = await database.column(

@@ -74,7 +74,7 @@ async function expectRight(pool: AnyPool, allKeys: readonly string[]): Promise<v
   for (const key of allKeys) {
     let results: unknown
     const once = joined.once(requestOf(key), async (tx) => {
-      results = await inbox.isNewest(tx, [
+      results = await inbox.recordIfNewest(tx, [
         { subject: `漢${key}`.slice(0, 255), at: '2026-11-22T10:00:05Z' },
         { subject: key, at: '2026-11-22T10:00:05.123456789Z', rank: -3 },
       ])
@@ -83,7 +83,7 @@ async function expectRight(pool: AnyPool, allKeys: readonly string[]): Promise<v
   }
   await inbox.once({ key: null, retainMs: HOUR_MS }, async (tx) => {
     const older = allKeys.map((subject) => ({ subject, at: '2026-11-22T10:00:04Z' }))
-    expect(await inbox.isNewest(tx, older)).toEqual(allKeys.map(() => false))
+    expect(await inbox.recordIfNewest(tx, older)).toEqual(allKeys.map(() => false))
   })
   await Promise.all(
     allKeys.map(async (key) => {

@@ -123,14 +123,14 @@ onMysql('on MySQL', () => {
         await expect(inbox.once(RETAIN, async () => {})).rejects.toMatchObject(error)
     })
 
-    test('isNewest refuses what is within what as made', async () => {
+    test('recordIfNewest refuses what is within what as made', async () => {
       const pool = open(database)
       const inbox = mysqlInbox(pool, { as: (connection) => ({ connection }) })
       await inbox.once(RETAIN, async (tx) => {
-        expect(await inbox.isNewest(tx, { subject: 'evt_1', at: at(1) })).toBe(true)
-        await expect(inbox.isNewest(tx.connection as never, { subject: 'evt_1', at: at(2) })).rejects.toThrow(
-          /pass ctx.tx itself/,
-        )
+        expect(await inbox.recordIfNewest(tx, { subject: 'evt_1', at: at(1) })).toBe(true)
+        await expect(
+          inbox.recordIfNewest(tx.connection as never, { subject: 'evt_1', at: at(2) }),
+        ).rejects.toThrow(/pass ctx.tx itself/)
       })
     })
   })
@@ -156,10 +156,10 @@ onMysql('on MySQL', () => {
 
   /** Asks in a transaction of its own, which is committed. */
   const ask = (inbox: MysqlInbox<unknown>, subject: string, second: number) =>
-    inbox.once(RETAIN, async (tx) => void (await inbox.isNewest(tx, { subject, at: at(second) })))
+    inbox.once(RETAIN, async (tx) => void (await inbox.recordIfNewest(tx, { subject, at: at(second) })))
 
   test.each(MYSQL_INBOX_CLIENTS)(
-    'isNewest over $name knows of a newer change that was committed after the handler first read',
+    'recordIfNewest over $name knows of a newer change that was committed after the handler first read',
     async (library) => {
       const client = library.open(database)
       const inbox = client.inbox()
@@ -170,8 +170,8 @@ onMysql('on MySQL', () => {
         await ask(inbox, 'evt_1', 6)
         await ask(inbox, 'evt_2', 6)
         const list = ['evt_1', 'evt_2', 'evt_3'].map((subject) => ({ subject, at: at(5) }))
-        expect(await inbox.isNewest(tx, list)).toEqual([false, false, true])
-        expect(await inbox.isNewest(tx, { subject: 'evt_1', at: at(7) })).toBe(true)
+        expect(await inbox.recordIfNewest(tx, list)).toEqual([false, false, true])
+        expect(await inbox.recordIfNewest(tx, { subject: 'evt_1', at: at(7) })).toBe(true)
       })
       const seconds = 'SELECT SUBSTR(CAST(changed_at AS CHAR), 18, 2) FROM tix_webhooks_inbox_newest'
       expect(await database.column(`${seconds} ORDER BY subject`)).toEqual(['07', '06', '05'])

@@ -118,7 +118,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   groups: [[], [{ account: 'a', namespace: 'n', eventId: 'e' }]],
   count: [[{ state: 'failing' }]],
 }
-const NOT_SENDING = ['hint', 'joinFailures', 'isNewest']
+const NOT_SENDING = ['hint', 'joinFailures', 'recordIfNewest']
 
 /** The statements of all methods, whatever the server answers, by method. */
 async function statements(): Promise<Map<string, Set<string>>> {
@@ -136,7 +136,7 @@ async function statements(): Promise<Map<string, Set<string>>> {
           if (typeof method !== 'function' || NOT_SENDING.includes(name)) continue
           const calls = CALLS[name] ?? expect.fail(`Add ${name} to the calls of this test`)
           const work = async (tx: never) =>
-            void (await inbox.isNewest(tx, [{ subject: 's', at: '2026-11-28T00:00:00Z' }]))
+            void (await inbox.recordIfNewest(tx, [{ subject: 's', at: '2026-11-28T00:00:00Z' }]))
           // Most answers are none that the method knows.
           await Promise.allSettled(
             calls.map((given) => method.call(one, ...given, ...(name === 'once' ? [work] : []))),
@@ -163,7 +163,7 @@ describe('the names in our statements', () => {
     const silent = Object.keys(CALLS).filter((name) => (byMethod.get(name)?.size ?? 0) === 0)
     expect(silent).toEqual([])
     const all = [...byMethod.values()].flatMap((sent) => [...sent])
-    // Statements for several calls, and of isNewest, are sent only after the right answers.
+    // Statements for several calls, and of recordIfNewest, are sent only after the right answers.
     const rare = [/ AS asked STRAIGHT_JOIN/, /_newest`\s+WHERE subject IN/, /DELETE [^;]* AS expired/]
     expect(rare.filter((pattern) => !all.some((sql) => pattern.test(sql)))).toEqual([])
     const reserved = new Set(all.flatMap(bareNames).filter((name) => RESERVED.has(name.toUpperCase())))

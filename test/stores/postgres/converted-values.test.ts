@@ -119,7 +119,7 @@ onPostgres('values that the user’s client converts', () => {
       const ask = async (key: string, subjects: readonly string[], second: number) => {
         let results: unknown
         const { status } = await inbox.once({ key, retainMs: HOUR_MS }, async (tx) => {
-          results = await inbox.isNewest(
+          results = await inbox.recordIfNewest(
             tx,
             subjects.map((subject) => ({ subject, at: at(second) })),
           )
@@ -165,7 +165,7 @@ onPostgres('values that the user’s client converts', () => {
     const inbox = postgresInbox(driver)
     const once = inbox.once(request, async (tx) => {
       isChanging = true
-      const asked = inbox.isNewest(tx, { subject: 's', at: at(1) })
+      const asked = inbox.recordIfNewest(tx, { subject: 's', at: at(1) })
       await asked.finally(() => {
         isChanging = false
       })

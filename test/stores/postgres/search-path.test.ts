@@ -31,7 +31,7 @@ onPostgres('a search_path that changes', () => {
         const { status } = await inbox.once(once(key), async (tx) => {
           await client.run(tx, `SET search_path = ${tenants.schema}`)
           await client.run(tx, `INSERT INTO ${database.schema}.effects VALUES ('${key}')`)
-          answers.push(await inbox.isNewest(tx, { subject: 's', at: at(key === 'one' ? 2 : 1) }))
+          answers.push(await inbox.recordIfNewest(tx, { subject: 's', at: at(key === 'one' ? 2 : 1) }))
         })
         answers.push(status)
       }
@@ -94,7 +94,7 @@ onPostgres('a search_path that changes', () => {
       await store.claim(claimOf('a'))
       await inbox.once(
         once('a'),
-        async (tx) => void (await inbox.isNewest(tx, { subject: 's', at: new Date() })),
+        async (tx) => void (await inbox.recordIfNewest(tx, { subject: 's', at: new Date() })),
       )
       await pool.query(`SET search_path = ${tenants.schema}`)
       expect(await store.claim(claimOf('b'))).toMatchObject({ status: 'in_flight' })

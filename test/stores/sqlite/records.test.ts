@@ -93,27 +93,27 @@ onEachDriver('the records of SQLite', ({ open }) => {
     await expect(failures.keep(failedDelivery())).rejects.toThrow(/^A row that was written/)
   })
 
-  test('of isNewest are refused outside of commit, with another database, and of a change that is none', async () => {
+  test('of recordIfNewest are refused outside of commit, with another database, and of a change that is none', async () => {
     const { db, inbox } = await migrated()
     const change = { subject: 'evt_1', at: '2026-11-22T10:00:01Z' }
-    const message = /^isNewest must be called in the callback of ctx.tx.commit/
-    expect(() => inbox.isNewest(db, change)).toThrow(TypeError)
+    const message = /^recordIfNewest must be called in the callback of ctx.tx.commit/
+    expect(() => inbox.recordIfNewest(db, change)).toThrow(TypeError)
     await inbox.once({ key: null, retainMs: DAY }, async (tx) => {
-      expect(() => inbox.isNewest(db, change)).toThrow(message)
+      expect(() => inbox.recordIfNewest(db, change)).toThrow(message)
       tx.commit((handed) => {
-        expect(() => inbox.isNewest(open(), change)).toThrow(message)
-        expect(() => inbox.isNewest(undefined as never, change)).toThrow(message)
-        expect(() => inbox.isNewest(handed, { ...change, subject: '' })).toThrow(/^subject must be/)
-        expect(() => inbox.isNewest(handed, { ...change, at: 'soon' })).toThrow(/^at must be/)
+        expect(() => inbox.recordIfNewest(open(), change)).toThrow(message)
+        expect(() => inbox.recordIfNewest(undefined as never, change)).toThrow(message)
+        expect(() => inbox.recordIfNewest(handed, { ...change, subject: '' })).toThrow(/^subject must be/)
+        expect(() => inbox.recordIfNewest(handed, { ...change, at: 'soon' })).toThrow(/^at must be/)
       })
-      expect(() => inbox.isNewest(db, change)).toThrow(message)
+      expect(() => inbox.recordIfNewest(db, change)).toThrow(message)
     })
     const subjects = 'SELECT subject FROM tix_webhooks_inbox_newest'
     expect(valuesOf(db, subjects)).toEqual([])
     // A second inbox of the database, which was not used before.
     const other = sqliteInbox(db)
     await inbox.once({ key: null, retainMs: DAY }, async (tx) => {
-      expect(tx.commit((handed) => other.isNewest(handed, change))).toBe(true)
+      expect(tx.commit((handed) => other.recordIfNewest(handed, change))).toBe(true)
     })
     expect(valuesOf(db, subjects)).toEqual(['evt_1'])
   })

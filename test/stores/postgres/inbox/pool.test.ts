@@ -225,7 +225,7 @@ onPostgres('a driver over pg', () => {
       inbox,
       on: {
         'order.created': async (_event, { tx }) =>
-          void (await inbox.isNewest(tx, { subject: 'show', at: '2026-05-17T14:02:11Z' })),
+          void (await inbox.recordIfNewest(tx, { subject: 'show', at: '2026-05-17T14:02:11Z' })),
       },
     })
     expect(await send(orderCreated())).toEqual(HANDLED)
