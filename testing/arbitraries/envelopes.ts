@@ -15,19 +15,9 @@ type RequiredField = (typeof REQUIRED)[number]
  * @example
  * ```ts
  * import * as fc from 'fast-check'
- * import { tixWebhooks } from 'tix-webhooks/fetch'
- * import { signedBody } from 'tix-webhooks/testing'
  * import { envelopes } from 'tix-webhooks/testing/fast-check'
  *
- * const secret = 'whsec_test'
- * const POST = tixWebhooks({ secret, on: { 'order.created': () => {} } })
- *
- * await fc.assert(
- *   fc.asyncProperty(envelopes(), async (envelope) => {
- *     const delivery = await signedBody(JSON.stringify(envelope), { secret })
- *     return (await POST(delivery.toRequest('/hooks'))).status === 200 // nobody subscribed to it
- *   }),
- * )
+ * fc.assert(fc.property(envelopes(), ({ type, data }) => type !== '' && typeof data === 'object'))
  * ```
  */
 export function envelopes(): fc.Arbitrary<UnknownEvent> {

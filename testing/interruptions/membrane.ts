@@ -1,5 +1,5 @@
 import { isClass, isData, isLeaf, isObject, isPlain, isPlainPromise } from './data.js'
-import { timeout } from './faults.js'
+import { type FaultKind, timeout } from './faults.js'
 import type { ProcessLife } from './process-life.js'
 
 type AnyFunction = (...args: unknown[]) => unknown
@@ -48,7 +48,7 @@ export class Membrane {
     if (!isObject(value)) return value
     let shown = this.shown.get(value) ?? this.ofCallbacks.get(value)
     if (shown !== undefined) return shown
-    if (isPlainPromise(value)) shown = this.follow(value, { place })
+    if (isPlainPromise(value)) shown = this.follow(value, place)
     else if (place.isMember ? isLeaf(value) : isData(value)) return value
     else shown = this.proxyOf(value, place)
     this.shown.set(value, shown)
@@ -148,7 +148,7 @@ export class Membrane {
     }
     if (isObject(result) && isPlainPromise(result)) {
       if (counted !== undefined) counted.call.isAsync = true
-      return this.follow(result, { place: given, making, kind: counted?.kind })
+      return this.follow(result, given, making, counted?.kind)
     }
     life.returned(self, place.key, args, result)
     if (!life.reachesWorld) return life.nowhere()
@@ -159,11 +159,9 @@ export class Membrane {
   /** The promise that the process gets: it never settles once the process is dead. */
   private follow(
     promise: Promise<unknown>,
-    {
-      place,
-      making,
-      kind,
-    }: { readonly place: Place; readonly making?: Making; readonly kind?: string | undefined },
+    place: Place,
+    making?: Making,
+    kind?: FaultKind,
   ): Promise<unknown> {
     const { life } = this
     life.awaits(promise)

@@ -38,19 +38,10 @@ export class ProcessLife {
   private timers = 0
   /** How much has happened in it. */
   private events = 0
-  /** The number of calls of the world on the stack. */
+  /** The number of calls of the world on the stack: they get the error of a callback that ends. */
   private depth = 0
 
-  private readonly fault: Fault | undefined
-  private readonly leases: Leases
-  private readonly now: () => number
-  private readonly story: Story
-
-  constructor({ fault, leases, now, story }: Parts) {
-    this.fault = fault
-    this.leases = leases
-    this.now = now
-    this.story = story
+  constructor(private readonly parts: Parts) {
     this.died = new Promise((resolve) => {
       this.deaths.add(resolve)
     })
@@ -63,17 +54,12 @@ export class ProcessLife {
 
   /** Whether the call of the fault returns a promise, which the process may or may not wait for. */
   get waits(): boolean {
-    return this.fault?.isAsync === true
+    return this.parts.fault?.isAsync === true
   }
 
   private get closes(): boolean {
     const owner = context().getStore()
     return this.isClosing && (owner === this.closer || owner === undefined)
-  }
-
-  /** Whether a callback that ends now was called by a call of this process, which gets its error. */
-  get isCalling(): boolean {
-    return this.depth > 0
   }
 
   /** Counts a call, and returns the fault that it is due. */
@@ -93,10 +79,10 @@ export class ProcessLife {
     }
     this.calls.push(call)
     this.events += 1
-    const kind = !this.isInterrupted && isAt(this.fault, call) ? this.fault?.kind : undefined
-    if (kind !== 'dies before') this.story.called(call.number, name)
+    const kind = !this.isInterrupted && isAt(this.parts.fault, call) ? this.parts.fault?.kind : undefined
+    if (kind !== 'dies before') this.parts.story.called(call.number, name)
     if (kind !== undefined) this.isInterrupted = true
-    if (kind?.startsWith('rejects')) this.story.note(`${name} ${kind}`)
+    if (kind?.startsWith('rejects')) this.parts.story.note(`${name} ${kind}`)
     return { call, kind }
   }
 
@@ -117,22 +103,20 @@ export class ProcessLife {
 
   /** Notes the promise of a call, so that the next process begins when it has settled. */
   awaits(promise: Promise<unknown>): void {
-    const settled = promise.then(
-      () => {},
-      () => {},
-    )
+    const settled = promise
+      .catch(() => {})
+      .then(() => {
+        this.events += 1
+        this.inFlight.delete(settled)
+      })
     this.inFlight.add(settled)
-    settled.then(() => {
-      this.events += 1
-      this.inFlight.delete(settled)
-    })
   }
 
   /** Notes the result of a call. */
   returned(target: unknown, method: PropertyKey, args: readonly unknown[], result: unknown): void {
     this.open.called(target, method, args)
     this.open.take(result)
-    this.leases.returned(target, method, args, result, this.now())
+    this.parts.leases.returned(target, method, args, result, this.parts.now())
     this.giveUpLate()
   }
 
@@ -188,7 +172,7 @@ export class ProcessLife {
 
   /** The end of a callback of a dead process: an error for the call that it is in, otherwise a rejection that nobody needs to handle. */
   endCallback(): Promise<never> {
-    if (this.isCalling) throw new ProcessDied()
+    if (this.depth > 0) throw new ProcessDied()
     const ended = Promise.reject(new ProcessDied())
     ended.catch(() => {})
     return ended
@@ -205,7 +189,7 @@ export class ProcessLife {
 
   /** The process dies at a call. */
   die(): void {
-    this.story.note(`the process ${this.fault?.kind} ${this.fault?.name}`)
+    this.parts.story.note(`the process ${this.parts.fault?.kind} ${this.parts.fault?.name}`)
     this.end()
   }
 
@@ -223,20 +207,15 @@ export class ProcessLife {
     const closed = context().run(this.closer, async () => close?.())
     // What a dying process throws concerns nobody.
     await soon(closed.catch(() => {}))
-    await this.settled()
-    this.isClosing = false
-  }
-
-  /** Resolves when the calls that are in flight have settled. */
-  private async settled(): Promise<void> {
     await soon(Promise.all(this.inFlight))
+    this.isClosing = false
   }
 
   /** Resolves when the process does nothing any more, or is dead and its last calls have settled. It may have answered before. */
   async idle(): Promise<void> {
     await this.quiet()
     await this.ending
-    await this.settled()
+    await soon(Promise.all(this.inFlight))
   }
 
   /** No call is in flight but those that wait for its own callbacks, no timer is due soon, and there was no call for some turns. */
