@@ -1,8 +1,26 @@
 import { answerTo, Discard, memoryStore, RetryLater } from '../../src/index.js'
+import { deferred } from '../../src/internal.js'
 import { sampleEvent } from '../deliveries/sample-event.js'
 import { type AdapterCase, defineCase } from './adapter-case.js'
 import { signed, signedOrder } from './case-deliveries.js'
-import { INTERNAL } from './case-runner.js'
+import { type CaseOptions, INTERNAL } from './case-runner.js'
+import type { ExpectedOutcome } from './expected-answer.js'
+
+const throwing = (thrown: unknown) => (): never => {
+  throw thrown
+}
+
+/** The properties of errors that frameworks read; here they ask for a 4xx, after which some senders give up. */
+const HTTP_ERROR = Object.assign(new Error(INTERNAL), {
+  status: answerTo({ outcome: 'malformed' }).status,
+  statusCode: answerTo({ outcome: 'malformed' }).status,
+  code: INTERNAL,
+  expose: true,
+  headers: { 'x-inside': INTERNAL },
+  cause: new Error(INTERNAL),
+  getResponse: () => new Response(INTERNAL),
+  toJSON: () => ({ message: INTERNAL }),
+})
 
 /** The answer to each outcome of a delivery. */
 export const answerCases: readonly AdapterCase[] = [
@@ -43,11 +61,7 @@ export const answerCases: readonly AdapterCase[] = [
     'answer-discarded',
     'MUST accept what the handler discards, and not reveal the reason.',
     async ({ mount }) => {
-      const endpoint = await mount({
-        handle: () => {
-          throw new Discard(INTERNAL)
-        },
-      })
+      const endpoint = await mount({ handle: throwing(new Discard(INTERNAL)) })
       const order = await signedOrder()
       await endpoint.expectAnswer('an order that the handler discards', order, 'discarded')
       await endpoint.expectAnswer('the order again', order, 'duplicate')
@@ -76,48 +90,17 @@ export const answerCases: readonly AdapterCase[] = [
     },
   ),
 
-  defineCase(
-    'answer-error',
-    'MUST NOT let an error decide the answer, nor reveal anything of it.',
-    async ({ mount }) => {
-      // The properties of errors that frameworks read; here they ask for a 4xx, after which some senders give up.
-      const { status } = answerTo({ outcome: 'malformed' })
-      const odd = Object.assign(new Error(INTERNAL), {
-        status,
-        statusCode: status,
-        code: INTERNAL,
-        expose: true,
-        headers: { 'x-inside': INTERNAL },
-        cause: new Error(INTERNAL),
-        getResponse: () => new Response(INTERNAL),
-        toJSON: () => ({ message: INTERNAL }),
-      })
-      const handle = () => {
-        throw odd
-      }
-      await (await mount({ handle })).expectAnswer(
-        'a handler that throws an HTTP error',
-        await signedOrder(),
-        'failed',
-      )
-    },
-  ),
+  answering('answer-error', 'MUST NOT let an error decide the answer, nor reveal anything of it.', {
+    what: 'a handler that throws an HTTP error',
+    options: { handle: throwing(HTTP_ERROR) },
+    expected: 'failed',
+  }),
 
-  defineCase(
-    'answer-retry-later',
-    'MUST send the Retry-After that the handler asked for.',
-    async ({ mount }) => {
-      const handle = () => {
-        throw new RetryLater({ afterSeconds: 123, reason: INTERNAL })
-      }
-      const expected = { outcome: 'retry_later', retryAfterSeconds: 123 } as const
-      await (await mount({ handle })).expectAnswer(
-        'a handler that throws RetryLater',
-        await signedOrder(),
-        expected,
-      )
-    },
-  ),
+  answering('answer-retry-later', 'MUST send the Retry-After that the handler asked for.', {
+    what: 'a handler that throws RetryLater',
+    options: { handle: throwing(new RetryLater({ afterSeconds: 123, reason: INTERNAL })) },
+    expected: { outcome: 'retry_later', retryAfterSeconds: 123 },
+  }),
 
   defineCase(
     'answer-unprocessable',
@@ -134,38 +117,29 @@ export const answerCases: readonly AdapterCase[] = [
     'answer-misconfigured',
     'MUST answer if the secret function throws or returns no secret, and never run the handler then.',
     async ({ mount }) => {
-      const secret = (): never => {
-        throw new Error(INTERNAL)
-      }
-      const throwing = await mount({ secret })
+      const failing = await mount({ secret: throwing(new Error(INTERNAL)) })
       const expected = { outcome: 'unavailable', retryAfterSeconds: 5 } as const
-      await throwing.expectAnswer('a secret function that throws', await signedOrder(), expected)
+      await failing.expectAnswer('a secret function that throws', await signedOrder(), expected)
       const finding = await mount({ secret: async () => undefined })
       await finding.expectAnswer('a secret function that returns none', await signedOrder(), 'misconfigured')
     },
   ),
 
-  defineCase(
-    'answer-in-flight',
-    'MUST send a Retry-After for an event that another process is handling.',
-    async ({ mount }) => {
-      const claim = async () => ({ status: 'in_flight', retryAfterMs: 6500 }) as const
-      const endpoint = await mount({ store: { ...memoryStore(), claim } })
-      const expected = { outcome: 'in_flight', retryAfterSeconds: 7 } as const
-      await endpoint.expectAnswer('an order that another process handles', await signedOrder(), expected)
+  answering('answer-in-flight', 'MUST send a Retry-After for an event that another process is handling.', {
+    what: 'an order that another process handles',
+    options: {
+      store: { ...memoryStore(), claim: async () => ({ status: 'in_flight', retryAfterMs: 6500 }) },
     },
-  ),
+    expected: { outcome: 'in_flight', retryAfterSeconds: 7 },
+  }),
 
-  defineCase(
+  answering(
     'answer-unavailable',
     'MUST send a Retry-After while the store is down, and not run the handler.',
-    async ({ mount }) => {
-      const claim = async (): Promise<never> => {
-        throw new Error(INTERNAL)
-      }
-      const endpoint = await mount({ store: { ...memoryStore(), claim } })
-      const expected = { outcome: 'unavailable', retryAfterSeconds: 5 } as const
-      await endpoint.expectAnswer('an order while the store is down', await signedOrder(), expected)
+    {
+      what: 'an order while the store is down',
+      options: { store: { ...memoryStore(), claim: async () => throwing(new Error(INTERNAL))() } },
+      expected: { outcome: 'unavailable', retryAfterSeconds: 5 },
     },
   ),
 
@@ -173,17 +147,25 @@ export const answerCases: readonly AdapterCase[] = [
     'answer-timed-out',
     'MUST answer at timeoutSeconds, although the handler continues.',
     async ({ mount }) => {
-      let release = (): void => {}
-      const released = new Promise<void>((resolve) => {
-        release = resolve
-      })
-      const endpoint = await mount({ timeoutSeconds: 0.25, handle: () => released })
+      const released = deferred()
+      const endpoint = await mount({ timeoutSeconds: 0.25, handle: () => released.promise })
       const expected = { outcome: 'timed_out', retryAfterSeconds: 5 } as const
       try {
         await endpoint.expectAnswer('a handler that takes too long', await signedOrder(), expected)
       } finally {
-        release()
+        released.resolve()
       }
     },
   ),
 ]
+
+/** A case that sends one order to an endpoint with these options. */
+function answering(
+  id: string,
+  name: string,
+  { what, options, expected }: { what: string; options: CaseOptions; expected: ExpectedOutcome },
+): AdapterCase {
+  return defineCase(id, name, async ({ mount }) =>
+    (await mount(options)).expectAnswer(what, await signedOrder(), expected),
+  )
+}

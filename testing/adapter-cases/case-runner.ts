@@ -1,4 +1,5 @@
 import { type AnyEvent, type HandlerContext, memoryStore, type WebhookOptions } from '../../src/index.js'
+import { messageOf, within } from '../../src/internal.js'
 import { bytesOf } from '../deliveries/streamed-body.js'
 import type { TestDelivery } from '../deliveries/test-delivery.js'
 import { type ExpectedOutcome, faultOf, isAnswer, shortened } from './expected-answer.js'
@@ -25,7 +26,7 @@ export interface HandlerRun {
 }
 
 /** Options of a case beside those of an endpoint that handles `order.created`. */
-type CaseOptions = Partial<WebhookOptions> & {
+export type CaseOptions = Partial<WebhookOptions> & {
   /** The handler of `order.created`. Default: one that returns at once. */
   handle?: (event: AnyEvent, ctx: HandlerContext) => unknown
 }
@@ -73,17 +74,12 @@ export function createCaseRunner(
 
   /** @throws Error when the work rejects, or takes longer than the harness allows */
   async function inTime<T>(work: () => Promise<T>, expectation: string): Promise<T> {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(failure(`${expectation}, but there was none within ${timeoutMs / 1000} s`)),
-        timeoutMs,
-      )
-    })
     const working = (async () => work())().catch((cause) => {
       throw failure(`${expectation}, but it was rejected: ${messageOf(cause)}`, cause)
     })
-    return Promise.race([working, late]).finally(() => clearTimeout(timer))
+    return within(working, timeoutMs, () => {
+      throw failure(`${expectation}, but there was none within ${timeoutMs / 1000} s`)
+    })
   }
 
   async function mount({ handle, ...options }: CaseOptions = {}): Promise<Endpoint> {
@@ -160,10 +156,6 @@ export function faultOfRun(run: HandlerRun | undefined, sent: Uint8Array): strin
   const parsed = JSON.stringify(JSON.parse(new TextDecoder().decode(sent)))
   if (event !== parsed) return `expected the event ${shortened(parsed)}, but it was ${shortened(event)}`
   return undefined
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 function checkMounted(app: MountedAdapter): void {

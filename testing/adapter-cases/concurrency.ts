@@ -1,4 +1,5 @@
 import { Discard, RetryLater } from '../../src/index.js'
+import { deferred } from '../../src/internal.js'
 import { sampleEvent } from '../deliveries/sample-event.js'
 import { bytesOf } from '../deliveries/streamed-body.js'
 import { type AdapterCase, defineCase } from './adapter-case.js'
@@ -26,11 +27,14 @@ export const togetherCases: readonly AdapterCase[] = [
       const orders = ENDS.map(() => sampleEvent('order.created'))
       const idOf = (event: unknown) => (event as (typeof orders)[number]).data.order.id
       // No handler ends before all have started; then the last ends first.
-      const barrier = createBarrier(ENDS.length)
+      const barrier = ENDS.map(() => deferred())
+      let arrived = 0
       const endpoint = await mount({
         handle: async (event) => {
           const index = orders.findIndex((order) => idOf(order) === idOf(event))
-          await barrier.arrive(index)
+          arrived += 1
+          if (arrived === ENDS.length) for (const { resolve } of [...barrier].reverse()) resolve()
+          await barrier[index]?.promise
           ENDS[index]?.[1]()
         },
       })
@@ -75,20 +79,4 @@ export const togetherCases: readonly AdapterCase[] = [
 
 function thrown(error: Error): never {
   throw error
-}
-
-/** Holds each arrival until there are `size` of them, and then releases them, the last one first. */
-function createBarrier(size: number): { arrive(index: number): Promise<void> } {
-  const releases: (() => void)[] = []
-  let arrived = 0
-  return {
-    arrive(index) {
-      const released = new Promise<void>((resolve) => {
-        releases[index] = resolve
-      })
-      arrived += 1
-      if (arrived === size) for (const release of releases.reverse()) release()
-      return released
-    },
-  }
 }

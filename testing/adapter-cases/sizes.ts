@@ -44,29 +44,8 @@ export const sizeCases: readonly AdapterCase[] = [
     },
   ),
 
-  defineCase('size-limit', 'MUST enforce maxBodyBytes to the byte.', async ({ mount }) => {
-    const maxBodyBytes = 1000
-    const endpoint = await mount({ maxBodyBytes })
-    for (const [bytes, outcome] of [
-      [maxBodyBytes - 1, 'handled'],
-      [maxBodyBytes, 'handled'],
-      [maxBodyBytes + 1, 'too_large'],
-    ] as const) {
-      await endpoint.expectAnswer(`a body of ${bytes} bytes`, await signedOrderOf(bytes), outcome)
-    }
-  }),
-
-  defineCase('size-bytes', 'MUST count bytes, not characters.', async ({ mount }) => {
-    const maxBodyBytes = 1000
-    const endpoint = await mount({ maxBodyBytes })
-    for (const [bytes, outcome] of [
-      [maxBodyBytes, 'handled'],
-      [maxBodyBytes + 1, 'too_large'],
-    ] as const) {
-      const delivery = await signedOrderOf(bytes, 'é')
-      await endpoint.expectAnswer(`a body of ${bytes} bytes in fewer characters`, delivery, outcome)
-    }
-  }),
+  limiting('size-limit', 'MUST enforce maxBodyBytes to the byte.', 'x'),
+  limiting('size-bytes', 'MUST count bytes, not characters.', 'é'),
 
   defineCase(
     'size-raised',
@@ -77,3 +56,19 @@ export const sizeCases: readonly AdapterCase[] = [
     },
   ),
 ]
+
+/** @param character of which the bodies are made */
+function limiting(id: string, name: string, character: string): AdapterCase {
+  return defineCase(id, name, async ({ mount }) => {
+    const maxBodyBytes = 1000
+    const endpoint = await mount({ maxBodyBytes })
+    for (const [bytes, outcome] of [
+      [maxBodyBytes - 1, 'handled'],
+      [maxBodyBytes, 'handled'],
+      [maxBodyBytes + 1, 'too_large'],
+    ] as const) {
+      const delivery = await signedOrderOf(bytes, character)
+      await endpoint.expectAnswer(`a body of ${bytes} bytes, made of ${character}`, delivery, outcome)
+    }
+  })
+}
