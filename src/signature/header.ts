@@ -20,7 +20,7 @@ export interface SignatureHeader extends SignedParts {
   readonly signatures: readonly string[]
 }
 
-export const MAX_HEADER_LENGTH = 4096
+const MAX_HEADER_LENGTH = 4096
 /** Enough for any rotation, and few enough to try all of them. */
 export const MAX_SIGNATURES = 16
 

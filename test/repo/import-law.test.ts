@@ -127,17 +127,14 @@ describe('the arbitraries', () => {
     'boolean',
     'constant',
     'constantFrom',
-    'double',
     'emailAddress',
     'integer',
-    'letrec',
-    'maxSafeInteger',
+    'jsonValue',
     'nat',
     'oneof',
     'record',
     'subarray',
     'tuple',
-    'uint8Array',
     'uniqueArray',
   ]
 

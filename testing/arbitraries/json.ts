@@ -27,7 +27,7 @@ export function jsonTexts(): fc.Arbitrary<string> {
 }
 
 /** Any character of JSON. */
-export function jsonCharacters(): fc.Arbitrary<string> {
+function jsonCharacters(): fc.Arbitrary<string> {
   return fc.oneof(
     { withCrossShrink: true },
     { weight: 4, arbitrary: characters() },

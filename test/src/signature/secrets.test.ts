@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { createReceiver, type Secrets, signPayload, verifySignature } from 'tix-webhooks'
-import { secrets } from 'tix-webhooks/testing/fast-check'
 import { describe, expect, test } from 'vitest'
 import { secretKeys } from '../../../src/signature/secrets.js'
 import { sign } from '../../support/deliveries.js'
+import { secrets } from '../../support/signing.js'
 
 const keysOf = (value: unknown) => secretKeys(value as Secrets, 'secret')
 
@@ -88,7 +88,7 @@ function errorOf(run: () => unknown): unknown {
 describe('a secret becomes a key', () => {
   test('of its UTF-8 bytes, or its bytes', () => {
     fc.assert(
-      fc.property(secrets(), (secret) => {
+      fc.property(secrets, (secret) => {
         const bytes = typeof secret === 'string' ? new TextEncoder().encode(secret) : secret
         expect(keysOf(secret).map((key) => [...key.bytes])).toEqual([[...bytes]])
       }),

@@ -8,11 +8,11 @@ import {
   verifySignature,
   WebhookVerificationError,
 } from 'tix-webhooks'
-import { secrets, signatureOptions } from 'tix-webhooks/testing/fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { isPlaceholder } from '../../../src/lib/placeholder.js'
 import { SECRET, sign } from '../../support/deliveries.js'
 import { packageWithEngine } from '../../support/engines.js'
+import { secrets, signatureOptions } from '../../support/signing.js'
 
 const isWhite = (byte: number | undefined): boolean =>
   byte === 0x20 || (byte !== undefined && byte >= 0x09 && byte <= 0x0d)
@@ -26,10 +26,10 @@ function isUsableSecret(bytes: Uint8Array): boolean {
   return bytes.length > 0 && !isPadded && !isPlaceholder(new TextDecoder().decode(bytes))
 }
 
-const secretBytes: fc.Arbitrary<Uint8Array> = secrets().map(bytesOf)
+const secretBytes: fc.Arbitrary<Uint8Array> = secrets.map(bytesOf)
 
 /** Secrets that differ as HMAC keys too: HMAC pads a short key with zeros, so that `k` and `k\0` are the same key. */
-const differentSecrets: fc.Arbitrary<Secret[]> = fc.uniqueArray(secrets(), {
+const differentSecrets: fc.Arbitrary<Secret[]> = fc.uniqueArray(secrets, {
   selector: (secret) =>
     Buffer.from(bytesOf(secret))
       .toString('hex')
@@ -76,8 +76,8 @@ test('what is signed verifies: any body, secret, scheme and timestamp', { tags: 
   await fc.assert(
     fc.asyncProperty(
       bodies,
-      secrets(),
-      signatureOptions(),
+      secrets,
+      signatureOptions,
       timestamps,
       async (body, secret, signature, timestamp) => {
         const ms = msOf(timestamp, signature)
@@ -98,7 +98,7 @@ test('what was changed is refused: any byte of the body or the secret, any digit
     fc.asyncProperty(
       fc.uint8Array({ minLength: 1 }),
       secretBytes,
-      signatureOptions(),
+      signatureOptions,
       changes,
       async (body, secret, signature, [at, by]) => {
         const { header } = await sign(body, { secret, signature, timestamp: AT })

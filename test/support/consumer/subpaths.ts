@@ -7,7 +7,7 @@ import { streamBody } from 'tix-webhooks/node'
 import { instrument } from 'tix-webhooks/opentelemetry'
 import { redisStore } from 'tix-webhooks/redis'
 import { sampleEvent, signedDelivery } from 'tix-webhooks/testing'
-import { knownEvents, secrets } from 'tix-webhooks/testing/fast-check'
+import { eventsOf, knownEvents } from 'tix-webhooks/testing/fast-check'
 
 export const store = redisStore({} as Redis)
 export const edge = durableObjectStore({} as DurableObjectNamespace)
@@ -17,4 +17,4 @@ export const own = <Kind extends string, Data extends object>(kind: Kind, data: 
   sampleEvent(kind, { data, exact: true })
 export const readers = { streamBody, requestBody }
 export const instrumented = (secret: string) => instrument({ secret, on: { 'order.created': () => {} } })
-export const arbitraries = { knownEvents: knownEvents(), secrets: secrets() }
+export const arbitraries = { knownEvents: knownEvents(), orders: eventsOf('order.created') }
