@@ -1,3 +1,4 @@
+import type { OutcomeName } from '../../src/index.js'
 import { MAX_SIGNATURES } from '../../src/internal.js'
 import type { SignedBody } from '../deliveries/signed-delivery.js'
 import { bytesOf, inParts, streamedRequest } from '../deliveries/streamed-body.js'
@@ -15,6 +16,7 @@ import {
   defineScenario,
   type ScenarioDelivery,
   type ScenarioEntry,
+  type ScenarioName,
   type ScenarioParts,
   type ScenarioTransport,
 } from './scenario.js'
@@ -27,47 +29,41 @@ const PAUSE_MS = 10
 
 /** Deliveries that the service may send, and that a receiver tested with one simple delivery may refuse. */
 export const GENUINE: readonly ScenarioEntry[] = [
-  accepted({
-    name: 'valid',
-    description:
-      'A genuine delivery as the service sends it: finds receivers with another secret, or another signature scheme.',
-    make: async ({ sign, event }) => [await sign(event())],
-  }),
-  accepted({
-    name: 'whitespace',
-    description:
-      'The event as indented JSON: finds receivers that verify the body after they parsed and serialised it.',
-    make: ({ sign, event }) => Promise.all(spacedOut(event()).map((body) => sign(body))),
-  }),
-  accepted({
-    name: 'unicode',
-    description:
-      'Emoji, combining characters and line separators, raw and escaped: finds receivers that verify decoded text, or cannot store it.',
-    make: ({ sign, event }) => Promise.all(withOddText(event()).map((body) => sign(body))),
-  }),
-  accepted({
-    name: 'extra-fields',
-    description:
-      'Undocumented fields, in the event and in its data: finds receivers that refuse unknown fields.',
-    make: async ({ sign, event }) => [await sign(withExtraFields(event()))],
-  }),
-  accepted({
-    name: 'thin',
-    description:
-      'An event.* whose data is only the id of the event: finds receivers that rely on an undocumented payload.',
-    suits: hasEventId,
-    make: async ({ sign, event }) => [await sign(thinned(event()))],
-  }),
-  accepted({
-    name: 'large',
-    description: 'An event of 512 KiB: finds parsers and proxies whose limit is too low.',
-    make: async ({ sign, event }) => [await sign(enlarged(event()))],
-  }),
-  accepted({
-    name: 'two-v1',
-    description:
-      'A second signature with another secret, before and after the right one, as during a rotation: finds receivers that look at a single v1.',
-    async make({ sign, event, secrets }) {
+  accepted(
+    'valid',
+    'A genuine delivery as the service sends it: finds receivers with another secret, or another signature scheme.',
+    async ({ sign, event }) => [await sign(event())],
+  ),
+  accepted(
+    'whitespace',
+    'The event as indented JSON: finds receivers that verify the body after they parsed and serialised it.',
+    ({ sign, event }) => Promise.all(spacedOut(event()).map((body) => sign(body))),
+  ),
+  accepted(
+    'unicode',
+    'Emoji, combining characters and line separators, raw and escaped: finds receivers that verify decoded text, or cannot store it.',
+    ({ sign, event }) => Promise.all(withOddText(event()).map((body) => sign(body))),
+  ),
+  accepted(
+    'extra-fields',
+    'Undocumented fields, in the event and in its data: finds receivers that refuse unknown fields.',
+    async ({ sign, event }) => [await sign(withExtraFields(event()))],
+  ),
+  accepted(
+    'thin',
+    'An event.* whose data is only the id of the event: finds receivers that rely on an undocumented payload.',
+    async ({ sign, event }) => [await sign(thinned(event()))],
+    { suits: hasEventId },
+  ),
+  accepted(
+    'large',
+    'An event of 512 KiB: finds parsers and proxies whose limit is too low.',
+    async ({ sign, event }) => [await sign(enlarged(event()))],
+  ),
+  accepted(
+    'two-v1',
+    'A second signature with another secret, before and after the right one, as during a rotation: finds receivers that look at a single v1.',
+    async ({ sign, event, secrets }) => {
       const ours = secrets.slice(0, MAX_SIGNATURES - 1)
       const body = event()
       return [
@@ -75,66 +71,60 @@ export const GENUINE: readonly ScenarioEntry[] = [
         await sign(body, ['whsec_of_the_rotation', ...ours]),
       ]
     },
-  }),
-  accepted({
-    name: 'reordered',
-    description:
-      'The later of two events first, then another one of the same time: finds receivers that refuse an event that is not newer than the last one.',
-    runs: 3,
-    async make({ sign, event }) {
+  ),
+  accepted(
+    'reordered',
+    'The later of two events first, then another one of the same time: finds receivers that refuse an event that is not newer than the last one.',
+    async ({ sign, event }) => {
       const later = event()
       const earlier = happenedEarlier(event(), later)
       return [await sign(later), await sign(earlier), await sign(happenedTogether(event(), later))]
     },
-  }),
-  accepted({
-    name: 'tied',
-    description:
-      'Two events of the same time, then the first one again: finds receivers that tell events apart by their created_at.',
-    runs: 2,
-    async make({ sign, event }) {
+    { runs: 3 },
+  ),
+  accepted(
+    'tied',
+    'Two events of the same time, then the first one again: finds receivers that tell events apart by their created_at.',
+    async ({ sign, event }) => {
       const first = await sign(event())
       return [first, await sign(happenedTogether(event(), first.body)), first]
     },
-  }),
-  accepted({
-    name: 'chunked',
-    description:
-      'The body in chunks, without a content-length: finds receivers that rely on the length, or read only the first chunk.',
-    make: async ({ sign, event }) => [streamed(await sign(event()), 'chunked')],
-  }),
-  accepted({
-    name: 'tiny-chunks',
-    description:
-      'The body in chunks of one byte, without a content-length: finds receivers that decode each chunk by itself, or accept only so many of them.',
-    make: async ({ sign, event }) => [streamed(await sign(event()), 'tiny-chunks')],
-  }),
-  accepted({
-    name: 'slow-body',
-    description: 'The body bit by bit: finds receivers that do not wait for the whole body.',
-    make: async ({ sign, event }) => [streamed(await sign(event()), 'slow')],
-  }),
+    { runs: 2 },
+  ),
+  accepted(
+    'chunked',
+    'The body in chunks, without a content-length: finds receivers that rely on the length, or read only the first chunk.',
+    async ({ sign, event }) => [streamed(await sign(event()), 'chunked')],
+  ),
+  accepted(
+    'tiny-chunks',
+    'The body in chunks of one byte, without a content-length: finds receivers that decode each chunk by itself, or accept only so many of them.',
+    async ({ sign, event }) => [streamed(await sign(event()), 'tiny-chunks')],
+  ),
+  accepted(
+    'slow-body',
+    'The body bit by bit: finds receivers that do not wait for the whole body.',
+    async ({ sign, event }) => [streamed(await sign(event()), 'slow')],
+  ),
 ]
 
 /** Deliveries that are repeated, and kinds that the service may add. */
 export const REPEATED: readonly ScenarioEntry[] = [
-  accepted({
-    name: 'duplicate',
-    description:
-      'The same event three times, the last time with a new signature: finds receivers that handle it again, or refuse it.',
-    async make({ sign, signIn, awaited, toleranceSeconds }) {
+  accepted(
+    'duplicate',
+    'The same event three times, the last time with a new signature: finds receivers that handle it again, or refuse it.',
+    async ({ sign, signIn, awaited, toleranceSeconds }) => {
       const delivery = await sign(awaited())
       // One second later, if the tolerance allows it: within the same second the signature would be the same.
       return [delivery, delivery, await signIn(Math.min(1, Math.floor(toleranceSeconds)), delivery)]
     },
-  }),
-  accepted({
-    name: 'concurrent-burst',
-    description: `The same delivery ${BURST} times at once: finds receivers that check for duplicates before they record the event.`,
-    isBurst: true,
-    outcomes: ['handled', 'duplicate', 'in_flight'],
-    make: async ({ sign, event }) => Array(BURST).fill(await sign(event())),
-  }),
+  ),
+  accepted(
+    'concurrent-burst',
+    `The same delivery ${BURST} times at once: finds receivers that check for duplicates before they record the event.`,
+    async ({ sign, event }) => Array(BURST).fill(await sign(event())),
+    { isBurst: true, outcomes: ['handled', 'duplicate', 'in_flight'] },
+  ),
   defineScenario({
     name: 'unknown-kind',
     description:
@@ -147,9 +137,13 @@ export const REPEATED: readonly ScenarioEntry[] = [
 ]
 
 function accepted(
-  parts: Pick<ScenarioParts, 'name' | 'description' | 'make'> & Partial<ScenarioParts>,
+  name: ScenarioName,
+  description: string,
+  make: ScenarioParts['make'],
+  parts: Partial<ScenarioParts> = {},
 ): ScenarioEntry {
-  return defineScenario({ verdict: 'genuine', outcomes: ['handled', 'duplicate'], runs: 1, ...parts })
+  const outcomes: OutcomeName[] = ['handled', 'duplicate']
+  return defineScenario({ name, description, make, verdict: 'genuine', outcomes, runs: 1, ...parts })
 }
 
 /** The same delivery, whose `toRequest` sends the body in parts: without a content-length, and with pauses if it is slow. */
