@@ -27,7 +27,7 @@ export {
 } from './retries/retries.js'
 export { RETRY_SCHEDULE } from './retries/retry-schedule.js'
 export { createTestClock, type TestClock } from './retries/test-clock.js'
-export type { ScenarioOptions } from './scenarios/fixture.js'
+export type { ScenarioOptions, ScenarioSource } from './scenarios/fixture.js'
 export type {
   Scenario,
   ScenarioDelivery,
@@ -36,6 +36,6 @@ export type {
   ScenarioTransport,
   ScenarioVerdict,
 } from './scenarios/scenario.js'
-export { makeScenario, SCENARIOS, type ScenarioSource, scenarios } from './scenarios/scenarios.js'
+export { makeScenario, SCENARIOS, scenarios } from './scenarios/scenarios.js'
 export type { StoreCase, StoreHarness } from './store-cases/store-case.js'
 export { storeCases } from './store-cases/store-cases.js'

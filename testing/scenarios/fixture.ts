@@ -1,31 +1,34 @@
 import { type Secret, signPayload } from '../../src/index.js'
 import {
   checkedClock,
-  checkOptionNames,
   checkTolerance,
   DEFAULT_TOLERANCE_SECONDS,
   signatureScheme,
   systemClock,
 } from '../../src/internal.js'
-import { type AnyOptions, makeEvent } from '../deliveries/sample-event.js'
-import { MAX_SEED } from '../deliveries/samples.js'
 import { type SignedBody, type SigningOptions, signedBody } from '../deliveries/signed-delivery.js'
 import { type TestDelivery, testDelivery } from '../deliveries/test-delivery.js'
-import { type SampleSeed, unknownEvents } from './refused-parts.js'
+import { unknownEvents } from './refused-parts.js'
 
 /** The options of your receiver that its scenarios depend on: how a delivery is signed, and how old a signature may be. */
-export interface ScenarioOptions extends Pick<SigningOptions, 'secret' | 'signature' | 'now'> {
+export interface ScenarioSigning extends Pick<SigningOptions, 'secret' | 'signature' | 'now'> {
   /** The most that `t` may differ from now, in seconds. Default 300, as the receiver's. */
   toleranceSeconds?: number | undefined
+}
+
+/** The source of a scenario: genuine events of your own, and how the service signs them. */
+export interface ScenarioSource extends ScenarioSigning {
+  /** The JSON of a genuine event, or a function that returns the JSON of a new event of the same kind at each call. */
+  body: string | (() => string)
+}
+
+/** The options of the scenarios of a kind. */
+export interface ScenarioOptions extends ScenarioSigning {
+  /** Events of your own, as in `ScenarioSource`: of a kind that is not documented, or for a schema of yours. Default: a new sample at each call. */
+  body?: ScenarioSource['body'] | undefined
   /** `refused` keeps only the forged and unusable deliveries, which may be neither acknowledged nor run. Default: all. */
   only?: 'refused' | undefined
 }
-
-/** How the deliveries of a scenario are signed. */
-export type ScenarioSigning = Omit<ScenarioOptions, 'only'>
-
-const SAMPLE_FIXTURE_OPTION_NAMES: readonly string[] =
-  'secret signature now toleranceSeconds data exact seed only'.split(' ')
 
 /** The parts that the deliveries of scenarios are made of. */
 export interface Fixture {
@@ -52,43 +55,13 @@ export interface Fixture {
 const MARGIN_SECONDS = 60
 
 /**
- * A fixture with a new sample event at each call.
- *
- * @throws TypeError that names the field or the option that is wrong
- */
-export async function sampleFixture(
-  kind: string,
-  options: ScenarioOptions & Pick<AnyOptions, 'data' | 'exact' | 'seed'>,
-): Promise<Fixture> {
-  options = checkOptionNames(options, SAMPLE_FIXTURE_OPTION_NAMES)
-  if (kind === 'order.created') checkDistinct(options)
-  const { data, exact = false, seed, only, ...signing } = options
-  let made = 0
-  // Each event has a seed of its own.
-  const nextSeed = (): SampleSeed =>
-    typeof seed === 'number' ? { seed: (seed + made++) % (MAX_SEED + 1) } : { seed }
-  const event = (): string =>
-    JSON.stringify(makeEvent(kind, { ...(data !== undefined && { data }), exact, ...nextSeed() }))
-  return createFixture(kind, event, signing, nextSeed)
-}
-
-/** An order is deduplicated by its id, so scenarios that share one would be duplicates of each other. */
-function checkDistinct({ data }: { data?: unknown }): void {
-  const { order } = (data ?? {}) as { order?: { id?: unknown } }
-  if (order?.id === undefined) return
-  throw new TypeError('data.order.id cannot be set: each scenario needs an order of its own. Leave it out.')
-}
-
-/**
  * @param event returns the JSON of a genuine event of the kind
- * @param nextSeed returns the seed of another sample at each call
  * @throws TypeError when an option is invalid
  */
 export async function createFixture(
   kind: string,
   event: () => string,
   options: ScenarioSigning,
-  nextSeed: () => SampleSeed = () => ({}),
 ): Promise<Fixture> {
   const { secret, signature, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options
   const clock = checkedClock(now, systemClock)
@@ -111,7 +84,7 @@ export async function createFixture(
       return awaited
     },
     unknown() {
-      unknown ??= unknownEvents(kind, nextSeed)
+      unknown ??= unknownEvents(kind)
       return unknown
     },
     sign: (body, other = secret) => signedBody(body, { ...signing, secret: other }),

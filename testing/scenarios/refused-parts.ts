@@ -1,8 +1,5 @@
 import type { Envelope, Secret, Secrets } from '../../src/index.js'
-import { type AnyOptions, makeEvent } from '../deliveries/sample-event.js'
-
-/** The seed of a sample: none for a sample that no other process makes. */
-export type SampleSeed = Pick<AnyOptions, 'seed'>
+import { sampleEvent } from '../deliveries/sample-event.js'
 
 /**
  * Almost well-formed headers: to a parser that reads the number in `t` leniently, the signature is valid. Those with two `t` are so to
@@ -69,14 +66,12 @@ export function notEnvelopes(next: () => Envelope<string, unknown>): string[] {
 /**
  * The bodies of events of kinds without a handler. Each has an id where receivers look for one: to those that remember ids before they
  * look at the kind, it is new.
- *
- * @param nextSeed returns the seed of another sample at each call
  */
-export function unknownEvents(kind: string, nextSeed: () => SampleSeed): [string, string] {
+export function unknownEvents(kind: string): [string, string] {
   const known = kind.startsWith('event.') ? 'event.published' : 'order.created'
   const unknown = (type: string, note: object = {}): string => {
-    const event = makeEvent(known, nextSeed())
-    return JSON.stringify({ ...event, type, data: { ...(event.data as object), ...note } })
+    const event = sampleEvent(known)
+    return JSON.stringify({ ...event, type, data: { ...event.data, ...note } })
   }
   return [
     // Characters of several bytes, one of them combined: the signature is valid only over the exact bytes.

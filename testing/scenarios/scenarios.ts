@@ -1,7 +1,7 @@
-import type { EventKind } from '../../src/index.js'
+import { type EventKind, isKnownEvent } from '../../src/index.js'
 import { checkOptionNames, describeType, describeValue } from '../../src/internal.js'
-import type { AnyOptions, ExactOptions, SampleOptions, Undocumented } from '../deliveries/sample-event.js'
-import { createFixture, type ScenarioOptions, type ScenarioSigning, sampleFixture } from './fixture.js'
+import { sampleEvent } from '../deliveries/sample-event.js'
+import { createFixture, type ScenarioOptions, type ScenarioSigning, type ScenarioSource } from './fixture.js'
 import { GENUINE, REPEATED } from './genuine.js'
 import { REFUSED, UNUSABLE } from './refused.js'
 import {
@@ -12,14 +12,7 @@ import {
   type ScenarioName,
 } from './scenario.js'
 
-/** The source of a scenario: genuine events of your own, and how the service signs them. */
-export interface ScenarioSource extends ScenarioSigning {
-  /** The JSON of a genuine event, or a function that returns the JSON of a new event of the same kind at each call. */
-  body: string | (() => string)
-}
-
-const SOURCE_OPTION_NAMES: readonly (keyof ScenarioSource)[] = [
-  'body',
+const SIGNING_OPTION_NAMES: readonly (keyof ScenarioSigning)[] = [
   'secret',
   'signature',
   'now',
@@ -49,29 +42,22 @@ const TABLE: readonly ScenarioEntry[] = [...GENUINE, ...NOT_ACKNOWLEDGED, ...REP
  */
 export const SCENARIOS: readonly ScenarioInfo[] = TABLE
 
-/** Scenarios with events of any kind, with data of your own. */
+/** Scenarios with events of your own, of any kind. */
 export function scenarios(
   kind: string,
-  options: ScenarioOptions & Pick<ExactOptions<object>, 'data' | 'seed'> & { exact: true },
-): Promise<readonly Scenario[]>
-/** Scenarios with events of any kind, with data of your own. */
-export function scenarios<Kind extends string>(
-  kind: Kind & Undocumented<Kind>,
-  options: ScenarioOptions & Pick<ExactOptions<object>, 'data' | 'exact' | 'seed'>,
+  options: ScenarioOptions & Pick<ScenarioSource, 'body'>,
 ): Promise<readonly Scenario[]>
 /**
  * Deliveries of the service on a good and on a bad day, of a bad network, and of attackers, each with the expected answer: indented JSON,
  * half a megabyte, a body in chunks, a tampered byte, a stale signature, a burst of duplicates. Each describes what it sends and which
  * fault it finds. Loop over them against your own app. With `only: 'refused'`, they are the deliveries that it must refuse.
  *
- * The scenarios are independent of each other, in any order: each event that must run is a new one, on every call. Your `data` is in all
- * of them, so do not build a `key` from it alone; `extra-fields` and `thin` change it, and a schema of yours must accept that too. If
- * your app has an `onUnhandled`, it gets the events of unknown kinds. With a `seed` the list is the same in each run; a store that
- * outlives the test then has its events already.
+ * The scenarios are independent of each other, in any order: each event that must run is a new one, on every call. `extra-fields` and
+ * `thin` change its data, and a schema of yours must accept that too. If your app has an `onUnhandled`, it gets the events of unknown kinds.
  *
  * @param kind a kind that your app handles
  * @returns the scenarios that suit events of the kind, in the order of `SCENARIOS`
- * @throws TypeError that names the field or the option that is wrong
+ * @throws TypeError that names the option that is wrong
  * @example
  * ```ts
  * import { tixWebhooks } from 'tix-webhooks/fetch'
@@ -88,19 +74,22 @@ export function scenarios<Kind extends string>(
  * }
  * ```
  */
-export function scenarios<Kind extends EventKind>(
-  kind: Kind,
-  options: ScenarioOptions & Pick<SampleOptions<Kind>, 'data' | 'exact' | 'seed'>,
-): Promise<readonly Scenario[]>
-export async function scenarios(
-  kind: string,
-  options: ScenarioOptions & Pick<AnyOptions, 'data' | 'exact' | 'seed'>,
-): Promise<readonly Scenario[]> {
-  const fixture = await sampleFixture(kind, options)
-  const table = entriesOf(options.only)
-  const event = JSON.parse(fixture.event())
+export function scenarios(kind: EventKind, options: ScenarioOptions): Promise<readonly Scenario[]>
+export async function scenarios(kind: string, options: ScenarioOptions): Promise<readonly Scenario[]> {
+  options = checkOptionNames(options, [...SIGNING_OPTION_NAMES, 'body', 'only'])
+  const { body = () => JSON.stringify(sampleEvent(kind as EventKind)), only, ...signing } = options
+  if (options.body === undefined && !isKnownEvent({ type: kind })) {
+    throw new TypeError(`body is missing: there are no samples of ${describeValue(kind)}.`)
+  }
+  const { event, next } = sourceOf(body)
+  if (event.type !== kind) {
+    throw new TypeError(
+      `body must be the JSON of an event of kind ${kind}, not ${describeValue(event.type)}.`,
+    )
+  }
+  const fixture = await createFixture(kind, next, signing)
   const made: Scenario[] = []
-  for (const entry of table) if (entry.suits(event)) made.push(await createScenario(entry, fixture))
+  for (const entry of entriesOf(only)) if (entry.suits(event)) made.push(await createScenario(entry, fixture))
   return made
 }
 
@@ -133,23 +122,27 @@ export async function makeScenario(
   source: ScenarioSource,
 ): Promise<Scenario> {
   const entry = scenarioEntry(name)
-  source = checkOptionNames(source, SOURCE_OPTION_NAMES)
-  const { body, ...options } = source
-  const next = typeof body === 'function' ? body : () => body
-  let first: string | undefined = next()
-  const event = readEvent(first)
+  const { body, ...signing } = checkOptionNames(source, ['body', ...SIGNING_OPTION_NAMES])
+  const { event, next } = sourceOf(body)
   if (!entry.suits(event)) {
     throw new TypeError(
       `There is no ${entry.name} of this ${event.type}: it needs an event.* whose data.event.id is a string.`,
     )
   }
-  // The first event is sent too: a source may have only a few.
-  const nextEvent = (): string => {
-    const text = first ?? next()
+  return createScenario(entry, await createFixture(event.type, next, signing))
+}
+
+/** The first event of a source, and a function that returns them all: the first is sent too, as a source may have only a few. */
+function sourceOf(body: ScenarioSource['body']) {
+  const more = typeof body === 'function' ? body : () => body
+  let first: string | undefined = more()
+  const event = readEvent(first)
+  const next = (): string => {
+    const text = first ?? more()
     first = undefined
     return text
   }
-  return createScenario(entry, await createFixture(event.type, nextEvent, options))
+  return { event, next }
 }
 
 /** @throws TypeError that lists the names */
