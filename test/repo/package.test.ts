@@ -220,9 +220,9 @@ describe('every subpath', () => {
   })
 
   const WITH_PEER = {
-    [FAST_CHECK]: `({ knownEvents, hostileHeaders, envelopes, secrets }) => {
+    [FAST_CHECK]: `({ knownEvents, unknownEvents, envelopes, notEnvelopes }) => {
       const fc = require('fast-check')
-      const arbitraries = fc.tuple(knownEvents(), hostileHeaders(), envelopes(), secrets())
+      const arbitraries = fc.tuple(knownEvents(), unknownEvents(), envelopes(), notEnvelopes())
       return fc.sample(arbitraries, { numRuns: 9, seed: 1 }).every(([{ type }]) => type.includes('.'))
     }`,
     [OPENTELEMETRY]: `({ instrument }) => {
