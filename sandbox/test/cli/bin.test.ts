@@ -83,16 +83,18 @@ describe('the command as a process', () => {
   test('[N140] gives no id twice with --state, though it is killed before it can write what it did', async () => {
     const { url: to, arrivals } = await receiver()
     const cwd = emptyFolder()
-    const orders: string[] = []
+    // A delivery whose answer was not yet written is sent again by the next process, with the same bytes.
+    const bodies = new Set<string>()
     for (const _time of ['first', 'second', 'third']) {
       const { child, ended, url } = await startWithState(cwd, to)
       await run(`trigger order.created --repeat 3 --sandbox ${url}`)
       child.kill('SIGKILL')
       expect(await ended).toBe('SIGKILL')
-      orders.push(...arrivals.splice(0).map(({ body }) => JSON.parse(String(body)).data.order.id))
+      for (const { body } of arrivals.splice(0)) bodies.add(String(body))
     }
+    const orders = [...bodies].map((body) => JSON.parse(body).data.order.id)
     expect(new Set(orders).size).toBe(orders.length)
-    expect(orders.length).toBeGreaterThanOrEqual(9)
+    expect(orders.length).toBe(9)
   })
 
   test('is the only one with its --state: a second one ends with 2, and says who has the file', async () => {
