@@ -46,7 +46,7 @@ export const STORE_COLUMNS = {
  */
 export const ANSWER = { claimed: 0, completed: 1, released: 2, inFlight: 3 } as const
 
-/** The same answer with another number than before: InnoDB does not write an unchanged row, and so does not flush. */
+/** It gives the same answer by another number than before: InnoDB does not write an unchanged row, and so does not flush. */
 const TOUCHED = `IF(answer = ${ANSWER.completed}, ${ANSWER.completed + 4}, ${ANSWER.completed})`
 
 /** The answers to the other requests. */

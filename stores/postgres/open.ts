@@ -37,7 +37,7 @@ export function opener(
   return async function open(tx, request) {
     const { key, retainMs, maxRunMs } = request
     const ask: Ask = (text, parameters) => driver.first(tx, text, parameters)
-    // Also without a key: recordIfNewest may follow, when the handler has changed the search_path.
+    // An event without a key needs it too: the handler may change the search_path before it calls recordIfNewest.
     await table.find(ask)
     await failures?.find(ask)
     const sql = statements()

@@ -27,7 +27,7 @@ const ON_HTTP = [...DOORS, 'adapters/http/']
 const OF_STORES = [...DOORS, 'stores/lib/']
 const OF_SQL = [...OF_STORES, 'stores/sql/']
 
-/** Of the kit, lowest first. */
+/** The rooms of the kit, lowest first. */
 const GROUND = ['call-handler.ts', 'deliveries/', 'store-cases/', 'failure-cases/', 'inbox-cases/'].map(
   (name) => `testing/${name}`,
 )
