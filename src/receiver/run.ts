@@ -2,10 +2,10 @@ import { SETTLING_MS } from '../durations.js'
 import { codeOf, RunError, StoreError } from '../errors.js'
 import type { Denial, Grant, Guard, GuardedDelivery } from '../ledger/guard.js'
 import { type Deferred, deferred } from '../lib/deferred.js'
-import { settled } from '../lib/handler-result.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
 import type { Alarm } from '../lib/time/alarm-clock.js'
 import type { Bounded } from '../operation/drain.js'
+import { settled } from './handler-result.js'
 import {
   DUPLICATE,
   HANDLED,

@@ -1,9 +1,9 @@
 import { isWebhookError, RunError } from '../errors.js'
-import { isAwaitable } from './call-safely.js'
-import { isError } from './errors/is-error.js'
-import { isPromise, type MaybePromise } from './maybe-promise.js'
-import { isPlainObject } from './option-names.js'
-import { partsOf } from './parts-of.js'
+import { isAwaitable } from '../lib/call-safely.js'
+import { isError } from '../lib/errors/is-error.js'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
+import { isPlainObject } from '../lib/option-names.js'
+import { partsOf } from '../lib/parts-of.js'
 
 /**
  * Waits for what a handler returned, and judges it by its own nature, never by the names of its fields: those are the user's data. A list

@@ -1,5 +1,5 @@
 import { RunError } from '../errors.js'
-import { isError } from './errors/is-error.js'
+import { isError } from '../lib/errors/is-error.js'
 
 /**
  * The error to report of what a handler threw: its own, unless that needs an explanation.
