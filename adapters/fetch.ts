@@ -15,7 +15,6 @@ import {
   createReceiverFor,
   ignoreRejection,
   operationsOf,
-  readSignature,
   startBackgroundTimer,
 } from '../src/internal.js'
 import { ByteCollector } from './http/byte-collector.js'
@@ -66,7 +65,7 @@ export function tixWebhooks<
     if (wrong !== undefined) return wrong.returned as Response
     const context = platform as FetchContext | null | undefined
     const outcome = await receiver.receive({
-      header: readSignature(receiver.headerName, (name) => request.headers.get(name)),
+      header: request.headers.get(receiver.headerName),
       body: requestBody(request),
       request,
       platform,

@@ -1,6 +1,6 @@
 import type { Context, Env, Next } from 'hono'
 import type { Account, BodyReader, Operations, SchemaMap, WebhookOptions } from '../src/index.js'
-import { answerWrongHost, createReceiverFor, operationsOf, readSignature } from '../src/internal.js'
+import { answerWrongHost, createReceiverFor, operationsOf } from '../src/internal.js'
 import { removePresetHeaders, requestBody, toResponse } from './fetch.js'
 
 /** A handler of Hono 4. */
@@ -43,7 +43,7 @@ export function tixWebhooks<
     if (wrong !== undefined) return wrong.returned as Response
     const { outgoing } = (c.env ?? {}) as { outgoing?: { headersSent?: boolean } }
     const outcome = await receiver.receive({
-      header: readSignature(receiver.headerName, (name) => c.req.header(name)),
+      header: c.req.header(receiver.headerName),
       request: c,
       path: () => c.req.path,
       contentEncoding: c.req.header('content-encoding'),

@@ -21,7 +21,6 @@ import {
   ignoreRejection,
   operationsOf,
   outcomeOfFault,
-  readSignature,
   wantsRetry,
   wentAway,
 } from '../src/internal.js'
@@ -103,7 +102,7 @@ export async function receiveRequest<Request extends IncomingMessage>(
   request.on('error', () => {})
   response.on('error', () => {})
   const outcome = await receiver.receive({
-    header: readSignature(receiver.headerName, (name) => request.headers[name]),
+    header: request.headers[receiver.headerName],
     body,
     request,
     method: request.method,

@@ -10,9 +10,9 @@ import { sandbox } from './sandbox/load.js'
 import { page } from './sandbox/page.js'
 import { mysql } from './stores/at-mysql.js'
 import { bursts } from './stores/bursts.js'
-import { failures } from './stores/failures.js'
 import { inTransaction } from './stores/in-transaction.js'
 import { inbox } from './stores/inbox.js'
+import { ledger } from './stores/ledger.js'
 import { million } from './stores/million.js'
 import { purging } from './stores/purging.js'
 import { stores } from './stores/rate.js'
@@ -37,7 +37,7 @@ export const groups: readonly Group[] = [
   growth,
   heap,
   million,
-  failures,
+  ledger,
   purging,
   loading,
   sandbox,

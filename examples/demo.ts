@@ -6,7 +6,7 @@ import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
-import { memoryFailures, type Operations, type WebhookOptions } from 'tix-webhooks'
+import type { Operations, WebhookOptions } from 'tix-webhooks'
 import { tixWebhooks as expressWebhooks } from 'tix-webhooks/express'
 import { tixWebhooks as fastifyWebhooks } from 'tix-webhooks/fastify'
 import { tixWebhooks as honoWebhooks } from 'tix-webhooks/hono'
@@ -31,8 +31,6 @@ function optionsFor(ran: string[]): WebhookOptions {
       },
       'event.*': ({ type }) => void ran.push(type),
     },
-    failures: memoryFailures(),
-    namespace: 'orders',
     // The table already shows it.
     onError: () => {},
   }

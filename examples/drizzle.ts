@@ -21,7 +21,7 @@ export const pool = new Pool({
 pool.on('error', (error) => console.error(`an idle connection broke: ${error.message}`))
 
 // The inbox opens the transaction, and Drizzle gets the client of that transaction.
-const inbox = postgresInbox(pool, { purgeEverySeconds: 3600, as: (client) => drizzle(client) })
+const inbox = postgresInbox(pool, { as: (client) => drizzle(client) })
 
 // When you deploy.
 await inbox.migrate()

@@ -19,7 +19,7 @@ export default {
     const late: Promise<unknown>[] = []
     const hooks = tixWebhooks({
       secret: env.TIX_SIGNING_SECRET,
-      inbox: () => postgresInbox(sql),
+      inbox: () => postgresInbox(sql, { purgeEverySeconds: false }), // purge() in a cron trigger
       namespace: 'orders',
       on: { 'order.created': (event) => console.info(event.data.order.id) },
     })

@@ -32,7 +32,7 @@ const driver: PostgresDriver<Transaction<Tables>> = {
   },
 }
 
-const inbox = postgresInbox(driver, { purgeEverySeconds: 3600 })
+const inbox = postgresInbox(driver)
 
 // When you deploy.
 await inbox.migrate()

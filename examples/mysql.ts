@@ -12,7 +12,7 @@ export const pool = mysql.createPool({
   connectionLimit: 20,
 })
 
-const inbox = mysqlInbox(pool, { purgeEverySeconds: 3600 })
+const inbox = mysqlInbox(pool)
 
 // When you deploy.
 await inbox.migrate()

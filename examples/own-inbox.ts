@@ -1,6 +1,6 @@
 // An inbox of your own, tested by the cases for every inbox. The harness shows them how to use it; this one is of sqliteInbox.
 import Database from 'libsql'
-import { type SqliteTransaction, sqliteInbox } from 'tix-webhooks/sqlite'
+import { type SqliteTransaction, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { type InboxHarness, inboxCases } from 'tix-webhooks/testing'
 
 const db = new Database(':memory:')
@@ -11,7 +11,7 @@ type Tx = { ids: string[] }
 
 const harness: InboxHarness<Tx> = {
   async create() {
-    const { migrate, once } = sqliteInbox(db, { now: () => now }) // yours
+    const { migrate, once, ...ledger } = sqliteInbox(db, { now: () => now }) // yours
     await migrate()
     // Its transaction is one synchronous call at the end of a handler: what a case writes is kept until then.
     const commit = async (
@@ -22,7 +22,10 @@ const harness: InboxHarness<Tx> = {
       await work({ ids })
       commit(() => ids.forEach((id) => void db.prepare('INSERT INTO effects VALUES (?)').run(id)))
     }
-    return { once: (request, work) => once(request, (tx) => commit(tx, work)) }
+    return {
+      ...ledger,
+      once: (request, work) => once(request, (tx, run) => commit(tx, (own) => work(own, run))),
+    }
   },
   write: async (tx, id) => tx.ids.push(id),
   read: async () => db.prepare('SELECT id FROM effects').pluck().all() as string[],
@@ -32,6 +35,7 @@ const harness: InboxHarness<Tx> = {
   advance: async (ms) => {
     now += ms
   },
+  store: async () => sqliteStore(db, { now: () => now }), // on the same table; null if you have none
 }
 
 export async function prove(): Promise<void> {

@@ -58,7 +58,7 @@ export class MapStore implements IdempotencyStore, Purgeable {
       this.#records.set(key, { state: 'completed', token, attempt: 1, leaseUntil: now, expiresAt })
       return true
     }
-    return this.#change(lease, ['running', 'completed'], (record) => {
+    return this.#change(lease, ['running', 'released', 'completed'], (record) => {
       record.state = 'completed'
       record.expiresAt = now + retainMs
     })

@@ -14,7 +14,7 @@ export const pool = new Pool({
 })
 pool.on('error', (error) => console.error(`an idle connection broke: ${error.message}`))
 
-const inbox = postgresInbox(pool, { purgeEverySeconds: 3600 })
+const inbox = postgresInbox(pool)
 
 // When you deploy.
 await inbox.migrate()

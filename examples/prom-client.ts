@@ -1,12 +1,12 @@
 // Metrics and logs without OpenTelemetry: onDelivery feeds prom-client and pino. alerts.yaml has alerts on these metrics.
 import pino from 'pino'
 import { Counter, Gauge, Histogram } from 'prom-client'
-import { memoryFailures, redactError } from 'tix-webhooks'
+import { memoryStore, redactError } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 
 const log = pino()
-// In your app: postgresFailures, mysqlFailures or sqliteFailures.
-export const failures = memoryFailures()
+// In your app: a store or an inbox on a database.
+export const store = memoryStore()
 
 const deliveries = new Counter({
   name: 'tix_deliveries_total',
@@ -28,7 +28,7 @@ new Gauge({
   help: 'Events that wait for a replay.',
   async collect() {
     // A count that fails leaves the last number.
-    await failures.count({ state: 'parked' }).then(
+    await store.ledger.count({ state: 'parked' }).then(
       (count) => this.set(count),
       () => {},
     )
@@ -37,7 +37,7 @@ new Gauge({
 
 export const POST = tixWebhooks({
   secret: () => process.env.TIX_SIGNING_SECRET,
-  failures,
+  store,
   namespace: 'orders',
   parkAfter: { hours: 20 },
   on: { 'order.created': async (event) => console.info(`order ${event.data.order.id}`) },

@@ -19,7 +19,7 @@ db.exec(
 )
 db.exec('CREATE TABLE IF NOT EXISTS tickets (id TEXT PRIMARY KEY, order_id TEXT NOT NULL)')
 
-const inbox = sqliteInbox(db, { purgeEverySeconds: 300 })
+const inbox = sqliteInbox(db)
 await inbox.migrate()
 
 const secret = process.env.TIX_SIGNING_SECRET ?? ''

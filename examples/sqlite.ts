@@ -12,7 +12,7 @@ db.exec(
   'CREATE TABLE IF NOT EXISTS outbox (id INTEGER PRIMARY KEY, mail_to TEXT NOT NULL, order_id TEXT NOT NULL)',
 )
 
-const inbox = sqliteInbox(db, { purgeEverySeconds: 300 })
+const inbox = sqliteInbox(db)
 await inbox.migrate()
 
 const hooks = tixWebhooks({

@@ -65,7 +65,7 @@ export const DEFAULT_LEASE_SECONDS = 60
 /** The least for `leaseSeconds`: a shorter lease expires between two turns of a busy event loop, and the event runs twice. */
 export const MIN_LEASE_SECONDS = 0.1
 
-/** `retentionSeconds`: how long a record is kept after completion. */
+/** `retentionSeconds` of a store or an inbox that keeps no failures: how long an event is kept after its completion. */
 export const DEFAULT_RETENTION_SECONDS: number = 7 * 24 * 3600
 
 /**
@@ -77,19 +77,22 @@ export const MIN_RETENTION_SECONDS: number = RETRY_WINDOW_SECONDS + 3600
 /** The most for `retentionSeconds`, a hundred years: a longer time is in the wrong unit, and overflows some backends. */
 export const MAX_RETENTION_SECONDS: number = 100 * 365 * 24 * 3600
 
-/** `retentionSeconds` of failures: how long one is kept after its last attempt. */
-export const DEFAULT_FAILURE_RETENTION_SECONDS: number = 30 * 24 * 3600
+/** `retentionSeconds` of a ledger: how long an event is kept after its completion, or the last delivery that failed. */
+export const DEFAULT_LEDGER_RETENTION_SECONDS: number = 30 * 24 * 3600
 
 /** How many failures of one call of `replay` run at the same time. */
 export const REPLAYS_AT_ONCE = 4
+
+/** `purgeEverySeconds`: how often a store or an inbox deletes what is past its retention. */
+export const DEFAULT_PURGE_SECONDS = 300
+
+/** When a process purges for the first time, unless `purgeEverySeconds` is shorter. */
+export const FIRST_PURGE_SECONDS = 60
 
 // Calls of a store or an inbox.
 
 /** The limit of every store call: a store that hangs must not block the delivery. */
 export const STORE_CALL_MS = 2_000
-
-/** How long no failure is looked up after one took too long. */
-export const LOOK_UP_PAUSE_MS = 10_000
 
 /** The longest that a store call waits to be sent together with others: it must still be answered while its caller waits. */
 export const BURST_WAIT_MS: number = STORE_CALL_MS / 2

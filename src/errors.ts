@@ -1,7 +1,6 @@
 import { MAX_RETRY_AFTER_SECONDS } from './durations.js'
 import { describeType, describeValue } from './lib/describe-type.js'
-
-// These descriptors have a null prototype: a library that sets `get` on Object.prototype would make a plain one invalid.
+import { readProperty } from './lib/errors/message-of.js'
 
 /** Brands errors, so that the ESM and CJS copies of this package recognize each other's. */
 const BRAND = Symbol.for('tix-webhooks.error')
@@ -26,32 +25,17 @@ export class WebhookError<Code extends string = string> extends Error {
     super(message, options)
     this.code = code
   }
-
-  static {
-    Object.defineProperty(this.prototype, BRAND, { __proto__: null, value: true } as PropertyDescriptor)
-    nameClass(this, 'WebhookError')
-  }
 }
 
 /** Whether `value` is an error of this package, made by either its ESM or its CJS copy. */
 export function isWebhookError(value: unknown): value is WebhookError {
-  try {
-    return typeof value === 'object' && value !== null && BRAND in value
-  } catch {
-    // A revoked proxy, or one that throws.
-    return false
-  }
+  return readProperty(value, BRAND) === true
 }
 
 /** The code of an error of this package; `undefined` for anything else, or if it cannot be read. */
 export function codeOf(error: unknown): string | undefined {
-  try {
-    const code: unknown = isWebhookError(error) ? error.code : undefined
-    return typeof code === 'string' ? code : undefined
-  } catch {
-    // A getter or a proxy that throws.
-    return undefined
-  }
+  const code = isWebhookError(error) ? readProperty(error, 'code') : undefined
+  return typeof code === 'string' ? code : undefined
 }
 
 export type VerificationCode =
@@ -76,10 +60,6 @@ export class WebhookVerificationError extends WebhookError<VerificationCode> {
     } finally {
       Reflect.set(Error, 'stackTraceLimit', stackTraceLimit)
     }
-  }
-
-  static {
-    nameClass(this, 'WebhookVerificationError')
   }
 }
 
@@ -106,29 +86,17 @@ export class PayloadError extends WebhookError<PayloadCode> {
     super(code, message, options)
     this.issues = options?.issues ?? []
   }
-
-  static {
-    nameClass(this, 'PayloadError')
-  }
 }
 
 export type BodyCode = 'too_large' | 'body_incomplete'
 
 /** The body did not arrive complete, or is larger than `maxBodyBytes`. */
-export class BodyError extends WebhookError<BodyCode> {
-  static {
-    nameClass(this, 'BodyError')
-  }
-}
+export class BodyError extends WebhookError<BodyCode> {}
 
 /** The receiver cannot judge the delivery because it is set up wrongly; the message says what to change. */
 export class ConfigurationError extends WebhookError<'misconfigured'> {
   constructor(message: string, options?: ErrorOptions) {
     super('misconfigured', message, options)
-  }
-
-  static {
-    nameClass(this, 'ConfigurationError')
   }
 }
 
@@ -143,11 +111,7 @@ export type StoreCode =
   | 'not_kept'
 
 /** The idempotency store is down, slow, full, or no longer holds our lease. */
-export class StoreError extends WebhookError<StoreCode> {
-  static {
-    nameClass(this, 'StoreError')
-  }
-}
+export class StoreError extends WebhookError<StoreCode> {}
 
 export type UnavailableCode =
   | 'secret_unavailable'
@@ -159,20 +123,12 @@ export type UnavailableCode =
  * A function of yours that the delivery needs threw, rejected or took too long: `secret`, `account`, `store`, `inbox` or `handledBefore`.
  * `cause` is its own error.
  */
-export class UnavailableError extends WebhookError<UnavailableCode> {
-  static {
-    nameClass(this, 'UnavailableError')
-  }
-}
+export class UnavailableError extends WebhookError<UnavailableCode> {}
 
 export type RunCode = 'handler_failed' | 'timed_out' | 'given_up'
 
 /** A handler threw a value that is not an Error, or took too long. A handler's own errors are passed on unchanged. */
-export class RunError extends WebhookError<RunCode> {
-  static {
-    nameClass(this, 'RunError')
-  }
-}
+export class RunError extends WebhookError<RunCode> {}
 
 /** Every error that ends a delivery or is reported alongside one: an exhaustive `switch (error.code)` narrows it. */
 export type AnyWebhookError =
@@ -209,10 +165,6 @@ export class RetryLater extends WebhookError<'retry_later'> {
     super('retry_later', reason ?? `Retry in ${afterSeconds} s.`)
     this.afterSeconds = afterSeconds
   }
-
-  static {
-    nameClass(this, 'RetryLater')
-  }
 }
 
 /**
@@ -233,10 +185,6 @@ export class Discard extends WebhookError<'discarded'> {
       )
     }
     super('discarded', reason)
-  }
-
-  static {
-    nameClass(this, 'Discard')
   }
 }
 
@@ -263,11 +211,19 @@ export function isDiscard(thrown: unknown): thrown is Discard {
   return codeOf(thrown) === 'discarded'
 }
 
-/**
- * Set by hand, because bundlers rename classes (a class that refers to itself in a static block becomes `_PayloadError`); on the
- * prototype, so that it is not printed as a field.
- */
-function nameClass(errorClass: { prototype: Error }, name: string): void {
-  const descriptor = { __proto__: null, value: name, configurable: true, writable: true }
-  Object.defineProperty(errorClass.prototype, 'name', descriptor as PropertyDescriptor)
+// By hand, because bundlers rename classes; on the prototypes, so that it is not printed as a field.
+for (const [name, { prototype }] of Object.entries({
+  WebhookError,
+  WebhookVerificationError,
+  PayloadError,
+  BodyError,
+  ConfigurationError,
+  StoreError,
+  UnavailableError,
+  RunError,
+  RetryLater,
+  Discard,
+})) {
+  Object.defineProperty(prototype, 'name', { value: name, configurable: true, writable: true })
 }
+Object.defineProperty(WebhookError.prototype, BRAND, { value: true })

@@ -51,28 +51,27 @@ export {
   type StandardSchemaV1,
   unchecked,
 } from './event/schema.js'
-export type {
-  FailedDelivery,
-  Failure,
-  FailureFilter,
-  FailureGroup,
-  FailurePosition,
-  FailureQuery,
-  FailureState,
-  Failures,
-  KeptFailures,
-} from './ledger/failures/failures.js'
-export { type MemoryFailuresOptions, memoryFailures } from './ledger/failures/memory-failures.js'
+export type { FailedDelivery, FailureState, ParkTerms } from './ledger/failure.js'
 export type {
   Change,
   Inbox,
   InboxConnections,
-  JoinedInbox,
-  JoinedRequest,
+  LedgerInbox,
   OnceRequest,
   OnceResult,
+  OnceRun,
   TxOf,
 } from './ledger/inbox.js'
+export type {
+  EventFailure,
+  EventFilter,
+  EventGroup,
+  EventPosition,
+  EventQuery,
+  EventRecord,
+  EventState,
+  Ledger,
+} from './ledger/ledger.js'
 export {
   type Eviction,
   type MemoryStore,
@@ -82,11 +81,17 @@ export {
 export type {
   ClaimRequest,
   ClaimResult,
+  EventFacts,
   HandledRecords,
   IdempotencyStore,
+  KeepResult,
+  KeepsFailures,
   Lease,
+  LedgerStore,
   Purgeable,
+  RemoteLedgerStore,
   RemoteStore,
+  ReplayTerms,
 } from './ledger/store.js'
 export { redactError } from './lib/errors/redact-error.js'
 export { storable } from './lib/storable.js'

@@ -7,28 +7,43 @@ export {
   COMMIT_MS,
   DEFAULT_IDLE_SECONDS,
   DEFAULT_MAX_RUN_SECONDS,
+  DEFAULT_PURGE_SECONDS,
   DEFAULT_RETENTION_SECONDS,
   DEFAULT_TOLERANCE_SECONDS,
+  FIRST_PURGE_SECONDS,
   LEAVE_EVERY_MS,
   MAX_IDLE_SECONDS,
   OBJECT_PURGE_MS,
   RECOUNT_MS,
   RESET_CHECK_MS,
+  RETRY_SECONDS,
   ROLLBACK_MARGIN_MS,
   ROLLBACK_MS,
   STATEMENT_MS,
   STORE_CALL_MS,
 } from './durations.js'
+export { codeOf } from './errors.js'
+export { recordOf } from './ledger/memory/memory-ledger.js'
 export {
   type CheckedFilter,
   type CheckedQuery,
-  checkFailureFilter,
-  checkFailureLimit,
-  checkFailureQuery,
-  checkFailureRetention,
-  type Position,
-} from './ledger/failures/rules.js'
+  checkEventFilter,
+  checkEventQuery,
+  checkGroupLimit,
+  checkReason,
+} from './ledger/rules.js'
+export { isLedger } from './ledger/store.js'
 export { tokenSource } from './ledger/token.js'
+export {
+  type EventRow,
+  isLive,
+  type LedgerAnswer,
+  type LedgerCall,
+  type LedgerTime,
+  type OpenResult,
+  type Transition,
+  transition,
+} from './ledger/transition.js'
 export { callSafely, ignoreRejection } from './lib/call-safely.js'
 export { type Caller, checkedFor } from './lib/call-site.js'
 export { checkAscii, checkKey } from './lib/check-key.js'
@@ -38,7 +53,7 @@ export { describeType, describeValue } from './lib/describe-type.js'
 export { messageOf } from './lib/errors/message-of.js'
 export { shownMessageOf } from './lib/errors/shown-message.js'
 export { checkNodeVersion } from './lib/node-version.js'
-export { checkOptionNames, isRecord } from './lib/option-names.js'
+export { checkOptionNames, isPlainObject, isRecord } from './lib/option-names.js'
 export { sharedMap } from './lib/shared-map.js'
 export { storableText } from './lib/storable.js'
 export { within } from './lib/time/alarm-clock.js'
@@ -51,6 +66,6 @@ export { checkRetentionSeconds } from './receiver/options/retention.js'
 export { outcomeOfFault, wantsRetry } from './receiver/outcome.js'
 export { createReceiverFor } from './receiver/receiver.js'
 export { answerWrongHost } from './receiver/wrong-host.js'
-export { MAX_SIGNATURES, readSignature } from './signature/header.js'
+export { MAX_SIGNATURES } from './signature/header.js'
 export { checkTolerance, signatureScheme, toUnit } from './signature/scheme.js'
 export { signedHeaders } from './signature/signature.js'

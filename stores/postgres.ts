@@ -1,16 +1,12 @@
-import { failuresDdl } from './postgres/failures/failures.js'
-import { inboxDdl } from './postgres/inbox.js'
-import { storeDdl } from './postgres/store.js'
+import { newestTable } from './postgres/newest.js'
+import { eventsDdl } from './postgres/store.js'
+import { locationOf } from './postgres/table-location.js'
+import { DEFAULT_TABLE } from './sql/options.js'
 
 export type { TransactionOf } from './postgres/drivers/choose.js'
 export type { PostgresDriver } from './postgres/drivers/driver.js'
 export type { PgPool } from './postgres/drivers/pg.js'
 export type { PostgresJs } from './postgres/drivers/postgres-js.js'
-export {
-  type PostgresFailures,
-  type PostgresFailuresOptions,
-  postgresFailures,
-} from './postgres/failures/failures.js'
 export {
   type PostgresInbox,
   type PostgresInboxAsOptions,
@@ -19,5 +15,7 @@ export {
 } from './postgres/inbox.js'
 export { type PostgresStore, type PostgresStoreOptions, postgresStore } from './postgres/store.js'
 
-/** The tables of the store, of the inbox and of the failures by their default names, as SQL for a migration tool of yours. */
-export const ddl: string = `${storeDdl}\n${inboxDdl}\n${failuresDdl}`
+export * from './sql/libraries.js'
+
+/** The tables of stores and inboxes by their default names, as SQL for a migration tool of yours. */
+export const ddl: string = `${eventsDdl}\n${newestTable(locationOf(DEFAULT_TABLE), undefined as never, '').ddl}`

@@ -1,5 +1,4 @@
 export type { SqliteDatabase } from './sqlite/database.js'
-export { type SqliteFailures, type SqliteFailuresOptions, sqliteFailures } from './sqlite/failures.js'
 export {
   type SqliteInbox,
   type SqliteInboxOptions,

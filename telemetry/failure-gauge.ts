@@ -1,5 +1,5 @@
 import type { Meter, ObservableResult } from '@opentelemetry/api'
-import type { FailureState, Failures } from '../src/index.js'
+import type { FailureState, Ledger } from '../src/index.js'
 import { monotonicMs, RECOUNT_MS, STORE_CALL_MS, within } from '../src/internal.js'
 import { ATTRIBUTES, METRICS } from './names.js'
 import { safely } from './safely.js'
@@ -12,7 +12,7 @@ export class FailureGauge {
   private askedMs = 0
 
   constructor(
-    private readonly failures: Failures,
+    private readonly ledger: Ledger,
     private readonly namespace: string,
   ) {}
 
@@ -28,21 +28,18 @@ export class FailureGauge {
 
   private async observe(result: ObservableResult): Promise<void> {
     // Collections that come while a count hangs share it: each count takes a connection. But one that never settles must not be the last.
-    if (this.counting === undefined || monotonicMs() - this.askedMs >= RECOUNT_MS)
-      this.counting = this.begin()
+    if (this.counting === undefined || monotonicMs() - this.askedMs >= RECOUNT_MS) {
+      const counting = this.count().finally(() => {
+        if (this.counting === counting) this.counting = undefined
+      })
+      this.counting = counting
+    }
     const counts = await within(this.counting, STORE_CALL_MS, () => new Map())
     for (const [state, count] of counts) {
       safely(() =>
         result.observe(count, { [ATTRIBUTES.namespace]: this.namespace, [ATTRIBUTES.state]: state }),
       )
     }
-  }
-
-  private begin(): Promise<ReadonlyMap<FailureState, number>> {
-    const counting = this.count().finally(() => {
-      if (this.counting === counting) this.counting = undefined
-    })
-    return counting
   }
 
   /** Never rejects. What cannot be counted is missing: zero would end an alert. */
@@ -52,11 +49,11 @@ export class FailureGauge {
       // One after the other, on one connection.
       for (const state of STATES) {
         this.askedMs = monotonicMs()
-        const count: unknown = await this.failures.count({ namespace: this.namespace, state })
+        const count: unknown = await this.ledger.count({ namespace: this.namespace, state })
         if (typeof count === 'number' && count >= 0) counts.set(state, count)
       }
     } catch {
-      // Reported where failures are kept, and by health().
+      // Reported where failures are kept.
     }
     return counts
   }

@@ -15,22 +15,7 @@ import { safely } from './safely.js'
 const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 
 /** In seconds, from an event that is handled at once to one that the service gives up after 72 hours. */
-const AGE_BUCKETS = [
-  1,
-  2,
-  5,
-  10,
-  30,
-  60,
-  300,
-  900,
-  3600,
-  4 * 3600,
-  12 * 3600,
-  24 * 3600,
-  48 * 3600,
-  72 * 3600,
-]
+const AGE_BUCKETS = [1, 2, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200, 86_400, 172_800, 259_200]
 
 /** Names of errors on the metrics of one endpoint; a handler may put an id into a name, and each would be a series. */
 const MAX_ERROR_TYPES = 50

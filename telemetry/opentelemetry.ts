@@ -1,8 +1,21 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
-import type { Account, DeliveryRecord, SchemaMap, WebhookOptions } from '../src/index.js'
-import { checkedFor, checkOptionNames, DEFAULT_MAX_RUN_SECONDS, describeType } from '../src/internal.js'
+import {
+  type Account,
+  type DeliveryRecord,
+  EVENT_KINDS,
+  type SchemaMap,
+  type WebhookOptions,
+} from '../src/index.js'
+import {
+  checkedFor,
+  checkOptionNames,
+  DEFAULT_MAX_RUN_SECONDS,
+  describeType,
+  isLedger,
+  isPlainObject,
+  isRecord,
+} from '../src/internal.js'
 import { FailureGauge } from './failure-gauge.js'
-import { namedKinds } from './kinds.js'
 import { Meters } from './meters.js'
 import { type AnyHandler, tracedHandler } from './run.js'
 
@@ -51,8 +64,10 @@ export function instrument<
   const { on, onUnhandled, onDelivery } = options
   const kinds = namedKinds(on, options.schemas)
   const nameOf = (kind: string): string => (kinds.has(kind) ? kind : '_OTHER')
-  const { failures: kept, namespace = 'default' } = options
-  const failures = kept == null ? undefined : new FailureGauge(kept, namespace)
+  const { store, inbox, namespace = 'default' } = options
+  const backend: unknown = store ?? inbox
+  const failures =
+    isRecord(backend) && isLedger(backend) ? new FailureGauge(backend.ledger, namespace) : undefined
   const meters = new Meters({ provider: meterProvider, nameOf, accounts: accounts === true, failures })
   const now = typeof options.now === 'function' ? options.now : Date.now
   const { maxRunSeconds = DEFAULT_MAX_RUN_SECONDS } = options
@@ -66,26 +81,7 @@ export function instrument<
     ...(onUnhandled === undefined ? {} : { onUnhandled: trace(onUnhandled) }),
     onDelivery: marked(withTelemetry(onDelivery, meters)),
   }
-  // The same prototype: options may inherit from the app's defaults. Defined, not assigned: those may be frozen.
-  return Object.create(Object.getPrototypeOf(options), {
-    ...Object.getOwnPropertyDescriptors(options),
-    ...gettersOf(options),
-    ...Object.getOwnPropertyDescriptors(wrapped),
-  })
-}
-
-/** Getters of the options and of their class, each called on the options themselves: it may read a private field. */
-function gettersOf(options: object): PropertyDescriptorMap {
-  const getters: PropertyDescriptorMap = {}
-  for (let holder = options; holder !== null; holder = Object.getPrototypeOf(holder)) {
-    const descriptors = Object.entries(Object.getOwnPropertyDescriptors(holder))
-    for (const [name, { get, enumerable = false }] of descriptors) {
-      // Object.prototype has a getter too: `__proto__`.
-      if (get === undefined || name === '__proto__' || Object.hasOwn(getters, name)) continue
-      getters[name] = { get: () => options[name as keyof typeof options], enumerable }
-    }
-  }
-  return getters
+  return { ...options, ...(wrapped as object) }
 }
 
 /** Marks the functions that instrument made, for other copies of the package too: an app may load it as ESM and as CommonJS. */
@@ -137,18 +133,28 @@ function withTelemetry<Request>(onDelivery: OnDelivery<Request>, meters: Meters)
   }
 }
 
-/** A copy with the same prototype and symbols, so that an `on` that inherits handlers, or is a list, is refused as the original would be. */
-function mapped(on: object, change: (handler: unknown) => unknown): never {
-  const descriptors: PropertyDescriptorMap = Object.getOwnPropertyDescriptors(on)
-  for (const key of Object.getOwnPropertyNames(on)) {
-    descriptors[key] = { value: change(on[key as keyof typeof on]), enumerable: true }
-  }
-  return Object.create(Object.getPrototypeOf(on), descriptors) as never
-}
-
 /** Anything else is passed on unchanged, so that it is refused. */
 function isPlain(on: unknown): on is object {
-  if (typeof on !== 'object' || on === null) return false
-  const prototype: unknown = Object.getPrototypeOf(on)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
+  return isRecord(on) && isPlainObject(on)
+}
+
+function mapped(on: object, change: (handler: unknown) => unknown): never {
+  return Object.fromEntries(Object.entries(on).map(([key, handler]) => [key, change(handler)])) as never
+}
+
+/**
+ * The kinds that a metric may name: those of `schemas`, and those of the service that `on` names, by themselves or by their group. Other
+ * kinds in a group are not named: the sender could create any number of series.
+ */
+function namedKinds(on: unknown, schemas: unknown): ReadonlySet<string> {
+  const keys = ownKeys(on)
+  const own = ownKeys(schemas)
+  const isNamed = (kind: string): boolean =>
+    keys.some((key) => key === kind || (key.endsWith('.*') && kind.startsWith(key.slice(0, -1))))
+  return new Set([...own, ...EVENT_KINDS.filter(isNamed)])
+}
+
+function ownKeys(record: unknown): string[] {
+  if (typeof record !== 'object' || record === null) return []
+  return Object.keys(record).filter((key) => record[key as keyof typeof record] !== undefined)
 }

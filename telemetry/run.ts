@@ -11,15 +11,8 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api'
-import {
-  type Account,
-  type AnyEvent,
-  type Handler,
-  type HandlerContext,
-  isWebhookError,
-  redactError,
-} from '../src/index.js'
-import { settled } from '../src/internal.js'
+import { type Account, type AnyEvent, type Handler, type HandlerContext, redactError } from '../src/index.js'
+import { codeOf, settled } from '../src/internal.js'
 import type { Meters } from './meters.js'
 import { ATTRIBUTES, SCOPE, SYSTEM, spanName } from './names.js'
 import { safely } from './safely.js'
@@ -192,11 +185,6 @@ function attributesOf(kind: string, { key, attempt, account, replayed }: Handler
   if (account !== undefined) attributes[ATTRIBUTES.account] = (account as Account).id
   if (replayed) attributes[ATTRIBUTES.replayed] = true
   return attributes
-}
-
-/** The code of an error of ours, whichever copy of the package made it. */
-function codeOf(error: unknown): unknown {
-  return isWebhookError(error) ? safely(() => error.code) : undefined
 }
 
 /** The name of the error's class. Anything but a plain name becomes `_OTHER`: each name makes a metric series. */

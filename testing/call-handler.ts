@@ -122,20 +122,15 @@ function contextOf(event: SomeEvent, given: object): HandlerContext {
     platform: undefined,
   }
   // As in the receiver, a copy of the context has none.
-  Object.defineProperty(context, 'signal', bare({ configurable: true, value: controller.signal }))
+  Object.defineProperty(context, 'signal', { configurable: true, value: controller.signal })
   Object.defineProperty(context, 'request', missing('request'))
   Object.defineProperty(context, 'tx', missing('tx'))
   Object.defineProperty(context, 'account', missing('account'))
   // Object.assign would call the user's getters, and fail on ours.
-  for (const name of Reflect.ownKeys(given)) {
-    Object.defineProperty(context, name, bare(Object.getOwnPropertyDescriptor(given, name)))
-  }
-  return context as unknown as HandlerContext
-}
-
-/** A descriptor that inherits nothing: a `get` that a library puts on Object.prototype would make it invalid. */
-function bare(descriptor: PropertyDescriptor | undefined): PropertyDescriptor {
-  return { __proto__: null, ...descriptor } as PropertyDescriptor
+  return Object.defineProperties(
+    context,
+    Object.getOwnPropertyDescriptors(given),
+  ) as unknown as HandlerContext
 }
 
 /** Only on access, because the output of a schema need not be JSON. */
@@ -152,7 +147,7 @@ function rawBodyOf(event: SomeEvent): Uint8Array {
 
 /** A field that only the user can give: reading it throws, so that `undefined` does not surprise later. */
 function missing(field: string): PropertyDescriptor {
-  return bare({
+  return {
     configurable: true,
     enumerable: false,
     get(): never {
@@ -160,5 +155,5 @@ function missing(field: string): PropertyDescriptor {
         `The handler reads ctx.${field}, which callHandler was not given: pass it, callHandler(on, name, event, { ${field} }).`,
       )
     },
-  })
+  }
 }

@@ -12,13 +12,13 @@ export {
   signedDelivery,
 } from './deliveries/signed-delivery.js'
 export type { InjectedRequest, TestDelivery } from './deliveries/test-delivery.js'
-export type { FailureCase, FailureHarness } from './failure-cases/failure-case.js'
-export { failureCases } from './failure-cases/failure-cases.js'
 export type { InboxCut, InboxHarness, InboxNeed } from './inbox-cases/harness.js'
 export type { InboxCase } from './inbox-cases/inbox-case.js'
 export { inboxCases } from './inbox-cases/inbox-cases.js'
 export { type Interruption, type InterruptionOptions, interruptions } from './interruptions/interruptions.js'
 export type { FetchHandler, ProcessContext, StartedProcess } from './interruptions/run-parts.js'
+export type { LedgerCase, LedgerHarness } from './ledger-cases/ledger-case.js'
+export { ledgerCases } from './ledger-cases/ledger-cases.js'
 export {
   type AnyAnswer,
   type DeliveryAttempt,

@@ -7,7 +7,7 @@ import type { Counts, Full } from './full.js'
 import { inBench, makeMysqlTables } from './mysql.js'
 
 /** Columns that differ from row to row. */
-const TIMED = ['`key`', 'expires_at', 'purge_after']
+const TIMED = ['event_key', 'expires_at', 'received_at']
 
 export async function fullMysql(bench: Bench, { few, many }: Counts): Promise<Full> {
   bench.progress(`MySQL: ${many} events`)
@@ -48,10 +48,15 @@ async function fill(pool: Pool, table: string, count: number): Promise<void> {
   await store.complete(lease, RETAIN_MS)
   await pool.query(`CREATE TABLE ${table}_sample AS SELECT * FROM ${table}`)
   await pool.query(`TRUNCATE ${table}`)
-  const others = ['state', 'attempt', 'token', 'lease_until', 'answer'].join(', ')
+  const [columns] = await pool.query<mysql.RowDataPacket[]>(`SHOW COLUMNS FROM ${table}`)
+  const others = columns
+    .map(({ Field }) => String(Field))
+    .filter((column) => !TIMED.includes(column))
+    .map((column) => `\`${column}\``)
+    .join(', ')
   await pool.query(
     `INSERT INTO ${table} (${TIMED.join(', ')}, ${others})
-     SELECT ${keyOfRow}, expires_at + INTERVAL seq * 1000 MICROSECOND, purge_after + INTERVAL seq * 1000 MICROSECOND, ${others}
+     SELECT ${keyOfRow}, expires_at + seq, received_at + seq, ${others}
      FROM seq_1_to_${count}, ${table}_sample`,
   )
 }

@@ -39,13 +39,20 @@ export async function fillWithEvents(
   await store.migrate()
   db.exec('PRAGMA synchronous = OFF')
   await throughStore('sqliteStore', store).deliver(keyOf(1))
+  const others = columnsOf(db).filter((column) => column !== 'event_key')
   const copy = db.prepare(`
-    INSERT INTO tix_webhooks
-    SELECT ?, state, attempt, token, lease_until, expires_at FROM tix_webhooks WHERE key = '${keyOf(1)}'`)
+    INSERT INTO tix_webhooks_events (event_key, ${others.join(', ')})
+    SELECT ?, ${others.join(', ')} FROM tix_webhooks_events WHERE event_key = '${keyOf(1)}'`)
   db.exec('BEGIN')
   for (let n = 2; n <= count; n++) copy.run(keyOf(n))
   db.exec('COMMIT')
   return store
+}
+
+/** The columns of the table of events. */
+export function columnsOf(db: TestDatabase): string[] {
+  const rows = db.prepare("SELECT name FROM pragma_table_info('tix_webhooks_events')").all()
+  return rows.map((row) => (row as { name: string }).name)
 }
 
 function sizeByHand(db: TestDatabase, count: number): number {

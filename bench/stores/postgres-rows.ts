@@ -3,7 +3,7 @@ import { postgresStore } from 'tix-webhooks/postgres'
 import { keyOf, LEASE_MS, nextToken, RETAIN_MS } from './contender.js'
 
 /** The columns that differ from row to row. */
-const TIMED = ['key', 'expires_at', 'purge_after']
+const TIMED = ['event_key', 'expires_at', 'received_at']
 
 export interface Rows {
   readonly table: string
@@ -37,15 +37,15 @@ export async function fillWithRows(pool: Pool, { table, count, firstExpiresInMs 
        SELECT ${columns.map((column) => `copy.${column}`).join(', ')}
        FROM generate_series($1::int, $2::int) AS n, ${table}_running AS sample,
          LATERAL jsonb_populate_record(sample, jsonb_build_object(
-           'key', $3 || lpad(n::text, 10, '0'),
-           'expires_at', now() + ($4::float8 + n) * interval '1 ms',
-           'purge_after', now() + ($4::float8 + n) * interval '1 ms'
+           'event_key', $3 || lpad(n::text, 10, '0'),
+           'expires_at', (extract(epoch FROM now()) * 1000)::bigint + $4::bigint + n,
+           'received_at', (extract(epoch FROM now()) * 1000)::bigint + $4::bigint + n - $5::bigint
          )) AS copy`,
-      [from, to, keyOf(0).slice(0, -10), firstExpiresInMs],
+      [from, to, keyOf(0).slice(0, -10), firstExpiresInMs, RETAIN_MS],
     )
     await pool.query(
-      `UPDATE ${table} SET (${others}) = (SELECT ${others} FROM ${table}_completed), expires_at = expires_at + interval '1 ms'
-       WHERE key BETWEEN $1 AND $2`,
+      `UPDATE ${table} SET (${others}) = (SELECT ${others} FROM ${table}_completed), expires_at = expires_at + 1
+       WHERE event_key BETWEEN $1 AND $2`,
       [keyOf(from), keyOf(to)],
     )
     await pool.query(`VACUUM ${table}`)

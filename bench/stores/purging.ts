@@ -66,7 +66,7 @@ async function openPostgres(bench: Bench, expired: number): Promise<Subject> {
   const pool = new Pool({ connectionString: url, max: WORKERS + 1 })
   return {
     name: 'postgresStore, pg',
-    store: postgresStore(pool, { table: 'purged' }),
+    store: postgresStore(pool, { table: 'purged', purgeEverySeconds: false }),
     async close() {
       await pool.query('DROP TABLE purged')
       await pool.end()
@@ -79,7 +79,11 @@ async function openSqlite(bench: Bench, expired: number): Promise<Subject> {
   const db = openDatabase('libsql', join(await bench.folder(), 'purged.db'))
   await fillWithEvents(db, expired, { now: () => Date.now() - 2 * RETAIN_MS })
   db.exec('PRAGMA synchronous = FULL')
-  return { name: 'sqliteStore, libsql', store: sqliteStore(db), close: async () => void db.close() }
+  return {
+    name: 'sqliteStore, libsql',
+    store: sqliteStore(db, { purgeEverySeconds: false }),
+    close: async () => void db.close(),
+  }
 }
 
 interface Plan {

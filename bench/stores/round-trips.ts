@@ -64,8 +64,8 @@ export async function countedRoundTrips(
   return comparisons
 
   async function count({ deliver }: Contender): Promise<Record<Kind, number>> {
-    // Connects, loads scripts, prepares statements.
-    for (let i = 0; i < 3; i++) await deliver(nextKey())
+    // Connects, loads scripts, prepares statements, and purges, which takes turns with the deliveries on the one connection.
+    for (let i = 0; i < 10; i++) await deliver(nextKey())
     const keys = Array.from({ length: DELIVERIES }, nextKey)
     const counts = { new: 0, duplicate: 0 }
     for (const kind of KINDS) {

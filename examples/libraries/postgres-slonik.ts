@@ -7,6 +7,7 @@ const pool = await createPool(process.env.DATABASE_URL ?? '', { maximumPoolSize:
 
 const inbox = postgresInbox<DatabaseTransactionConnection>({
   transaction: (work) => pool.transaction(work, 0), // without retries: the sender retries
+  refusesLate: true, // it closes the connection of a handler that has failed itself
   query: (tx, text, parameters) =>
     tx.any({ ...sql.unsafe``, sql: text, values: [...parameters] as string[] }) as Promise<
       Record<string, unknown>[]

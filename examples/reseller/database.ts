@@ -8,7 +8,7 @@ export const pool = new Pool({ connectionString: process.env.DATABASE_URL, conne
 pool.on('error', (error) => console.error(`an idle connection broke: ${error.message}`))
 
 export const db = drizzle(pool)
-export const inbox = postgresInbox(pool, { purgeEverySeconds: 3600, as: (client) => drizzle(client) })
+export const inbox = postgresInbox(pool, { as: (client) => drizzle(client) })
 
 // A row is an account as the receiver wants it: { id, secret }. During a rotation it has two secrets.
 export const accounts = pgTable('accounts', { id: text().primaryKey(), secret: text().array().notNull() })

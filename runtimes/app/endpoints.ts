@@ -7,14 +7,14 @@ import {
 } from 'tix-webhooks'
 import type { Backend, Backends } from './backends.js'
 import { LIMIT_BYTES, SECRET, SECRETS } from './contract.js'
-import type { Ledger, LedgerTx } from './ledger.js'
+import type { LaneInbox, LaneTx } from './lane-inbox.js'
 import { type Run, state } from './state.js'
 
 /** The options of every endpoint, by its name: `/hooks/<name>`. No API of any runtime is used. */
 export type Endpoints = ReturnType<typeof endpointsWith>
 
 /** The endpoints of a server. */
-export function endpointsWith(ledger: Ledger, backends: Backends = {}) {
+export function endpointsWith(laneInbox: LaneInbox, backends: Backends = {}) {
   return {
     ...ofBackends(backends),
     main: options('main', { maxBodyBytes: LIMIT_BYTES }),
@@ -27,16 +27,16 @@ export function endpointsWith(ledger: Ledger, backends: Backends = {}) {
     drained: options('drained'),
     loaded: options('loaded'),
     inbox: {
-      ...base<LedgerTx>('inbox'),
+      ...base<LaneTx>('inbox'),
       namespace: 'inbox',
-      inbox: ledger.inbox,
+      inbox: laneInbox.inbox,
       on: {
         'order.created': async (event, ctx) => {
           ctx.tx.write(event.data.order.id)
           await handle('inbox', event, ctx)
         },
       },
-    } satisfies WebhookOptions<never, LedgerTx>,
+    } satisfies WebhookOptions<never, LaneTx>,
   }
 }
 

@@ -3,18 +3,18 @@ import type { AdapterHarness } from 'tix-webhooks/testing'
 import type { Backends } from './backends.js'
 import { control } from './control.js'
 import { type Endpoints, endpointsWith } from './endpoints.js'
-import { type Ledger, memoryLedger } from './ledger.js'
+import { type LaneInbox, memoryInbox } from './lane-inbox.js'
 
 /** The parts that only some runtimes have. */
 export interface Parts {
-  readonly ledger?: Ledger | undefined
+  readonly laneInbox?: LaneInbox | undefined
   readonly backends?: Backends | undefined
 }
 
 /** The app for every host that takes a `Request`. */
-export function fetchApp({ ledger = memoryLedger(), backends = {} }: Parts = {}) {
+export function fetchApp({ laneInbox = memoryInbox(), backends = {} }: Parts = {}) {
   const endpoints = mapped(
-    endpointsWith(ledger, backends),
+    endpointsWith(laneInbox, backends),
     (options) => tixWebhooks(options as never) as FetchWebhooks,
   )
 
@@ -23,7 +23,7 @@ export function fetchApp({ ledger = memoryLedger(), backends = {} }: Parts = {})
     // Some hosts mount the app below a path of theirs.
     const hooks = endpoints[pathname.split('/hooks/')[1] as keyof Endpoints]
     if (hooks) return hooks(request, context)
-    const text = await control(pathname, { ledger, backends, endpoints, adapter })
+    const text = await control(pathname, { laneInbox, backends, endpoints, adapter })
     return new Response(text ?? 'Not found', { status: text === undefined ? 404 : 200 })
   }
 }

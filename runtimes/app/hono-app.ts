@@ -3,16 +3,16 @@ import { tixWebhooks } from 'tix-webhooks/hono'
 import { control } from './control.js'
 import { endpointsWith } from './endpoints.js'
 import { byRequest, mapped, type Parts } from './fetch-app.js'
-import { memoryLedger } from './ledger.js'
+import { memoryInbox } from './lane-inbox.js'
 
 /** The app of Hono, on whatever runtime. */
-export function honoApp({ ledger = memoryLedger(), backends = {} }: Parts = {}): Hono {
-  const endpoints = mapped(endpointsWith(ledger, backends), (options) => tixWebhooks(options as never))
+export function honoApp({ laneInbox = memoryInbox(), backends = {} }: Parts = {}): Hono {
+  const endpoints = mapped(endpointsWith(laneInbox, backends), (options) => tixWebhooks(options as never))
   const adapter = byRequest((options) => new Hono().post('/hooks', tixWebhooks(options)).request)
   const app = new Hono()
   for (const [name, hooks] of Object.entries(endpoints)) app.post(`/hooks/${name}`, hooks)
   app.get('/control/*', async (c) => {
-    return c.body((await control(c.req.path, { ledger, backends, endpoints, adapter })) ?? '')
+    return c.body((await control(c.req.path, { laneInbox, backends, endpoints, adapter })) ?? '')
   })
   return app
 }

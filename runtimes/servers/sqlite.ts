@@ -1,14 +1,10 @@
 import { type SqliteDatabase, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import type { StoreHarness } from 'tix-webhooks/testing'
 import type { Parts } from '../app/fetch-app.js'
-import type { Ledger } from '../app/ledger.js'
+import type { LaneInbox } from '../app/lane-inbox.js'
 
 interface Database extends SqliteDatabase {
-  exec(sql: string): unknown
-}
-/** Its own type cannot say what the statement's parameters are. */
-interface Insert {
-  run(id: string): unknown
+  prepare(sql: string): ReturnType<SqliteDatabase['prepare']> & { run(id: string): unknown }
 }
 type DatabaseClass = new (path: string) => Database
 
@@ -17,7 +13,7 @@ export async function sqliteParts(): Promise<Parts> {
   const Database = await findDatabase()
   if (Database === undefined) return {}
   return {
-    ledger: await sqliteLedger(new Database(':memory:')),
+    laneInbox: await inboxOf(new Database(':memory:')),
     backends: { sqlite: { harness: harness(new Database(':memory:')) } },
   }
 }
@@ -32,7 +28,7 @@ async function findDatabase(): Promise<DatabaseClass | undefined> {
   }
 }
 
-async function sqliteLedger(db: Database): Promise<Ledger> {
+async function inboxOf(db: Database): Promise<LaneInbox> {
   db.exec('create table rows (id text)')
   const inbox = sqliteInbox(db)
   await inbox.migrate()
@@ -49,7 +45,7 @@ async function sqliteLedger(db: Database): Promise<Ledger> {
           const written: string[] = []
           await work({ write: (id) => written.push(id) })
           tx.commit(() => {
-            for (const id of written) (db.prepare('insert into rows values (?)') as Insert).run(id)
+            for (const id of written) db.prepare('insert into rows values (?)').run(id)
           })
         }),
     },

@@ -146,16 +146,10 @@ function parseJson(rawBody: Uint8Array): unknown {
 /** Makes no list of an object's values: a body can have thousands of objects, and this must cost little compared with parsing. */
 function isDeeperThan(levels: number, value: object): boolean {
   if (levels === 0) return true
-  if (Array.isArray(value)) {
-    for (const child of value) {
-      if (isObject(child) && isDeeperThan(levels - 1, child)) return true
-    }
-    return false
-  }
+  if (Array.isArray(value)) return value.some((child) => isObject(child) && isDeeperThan(levels - 1, child))
   for (const key in value) {
     const child = value[key as keyof typeof value]
-    // A property that a library set on Object.prototype is not part of the body, and following it never ends: its value inherits it too.
-    if (isObject(child) && Object.hasOwn(value, key) && isDeeperThan(levels - 1, child)) return true
+    if (isObject(child) && isDeeperThan(levels - 1, child)) return true
   }
   return false
 }
@@ -164,33 +158,29 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
+const ORDER_FIELDS = { id: 'a string', total_cents: 'an integer', buyer_email: 'a string' }
+const TICKET_FIELDS = { id: 'a string', tier: 'a string' }
+
 /** Only the documented fields: the service may add others. */
 function checkOrderCreated(event: UnknownEvent): void {
   const issues: PayloadIssue[] = []
-  const refuse = (expected: string, value: unknown, ...path: PropertyKey[]): void => {
-    issues.push(mismatch(['data', ...path], expected, value))
-  }
-  const { order, tickets } = event.data
-  if (!isJsonObject(order)) refuse('an object', order, 'order')
-  else {
-    const { id, total_cents, buyer_email } = order
-    if (typeof id !== 'string') refuse('a string', id, 'order', 'id')
-    if (!Number.isInteger(total_cents)) refuse('an integer', total_cents, 'order', 'total_cents')
-    if (typeof buyer_email !== 'string') refuse('a string', buyer_email, 'order', 'buyer_email')
-  }
-  if (!Array.isArray(tickets)) refuse('an array', tickets, 'tickets')
-  else {
-    for (let index = 0; index < tickets.length; index++) {
-      const ticket = tickets[index]
-      if (!isJsonObject(ticket)) {
-        refuse('an object', ticket, 'tickets', index)
-        continue
-      }
-      const { id, tier } = ticket
-      if (typeof id !== 'string') refuse('a string', id, 'tickets', index, 'id')
-      if (typeof tier !== 'string') refuse('a string', tier, 'tickets', index, 'tier')
+  const check = (value: unknown, fields: Readonly<Record<string, string>>, ...path: PropertyKey[]): void => {
+    if (!isJsonObject(value)) {
+      issues.push(mismatch(['data', ...path], 'an object', value))
+      return
+    }
+    for (const name in fields) {
+      const expected = fields[name] as string
+      const field = value[name]
+      const fits = expected === 'an integer' ? Number.isInteger(field) : typeof field === 'string'
+      if (!fits) issues.push(mismatch(['data', ...path, name], expected, field))
     }
   }
+  const { order, tickets } = event.data
+  check(order, ORDER_FIELDS, 'order')
+  if (Array.isArray(tickets)) {
+    for (const [index, ticket] of tickets.entries()) check(ticket, TICKET_FIELDS, 'tickets', index)
+  } else issues.push(mismatch(['data', 'tickets'], 'an array', tickets))
   if (issues.length > 0) {
     throw new PayloadError(
       'data_mismatch',

@@ -1,16 +1,16 @@
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { AlarmClock } from '../lib/time/alarm-clock.js'
-import type { FailureState } from './failures/failures.js'
-import type { JoinedInbox } from './inbox.js'
+import type { FailedDelivery } from './failure.js'
+import { type ClaimRequest, type EventFacts, isLedger, type ReplayTerms } from './store.js'
 
 /** Makes sure that an event's handler runs once: with a lease on a store, or in a transaction of an inbox. Each receiver has one. */
 export interface Guard<Request = unknown> {
   /**
-   * Calls `work`, unless the event has been handled or is being handled now, and records how it ended. If all of it is synchronous, so is
-   * the result. It waits for the right to call `work` no longer than to the deadline.
+   * Calls `work`, unless the event has been handled, is being handled now or is parked, and records how it ended. A ledger keeps a failure in the
+   * same record. If all of it is synchronous, so is the result. It waits for the right to call `work` no longer than to the deadline.
    *
-   * @param key `null`: the event runs without deduplication
-   * @returns the end of the work, or the reason for which it was not called
+   * @param key `null`: the event runs without deduplication, and nothing of it is kept
+   * @returns the end of the work, or the reason why it was not called, or is not called again
    * @throws StoreError when the backend is down, full or too slow; once the work has ended, only if its end may be lost
    * @throws ConfigurationError when the user's function makes no store, or no inbox, for the request
    */
@@ -20,17 +20,16 @@ export interface Guard<Request = unknown> {
     work: Work<End>,
   ): MaybePromise<End | Denial>
   /**
-   * Keeps the failure of a delivery that ended before its run, unless the backend says that its event was handled or is being handled. Only for a delivery with a
-   * failure; never rejects.
+   * Keeps the failure of a delivery that ended before its run, if the backend is a ledger. Never rejects.
    *
-   * @returns whether it is parked now
+   * @returns whether the event is parked now
    */
-  keep(key: string | null, delivery: GuardedDelivery<Request>, end: WorkEnd): Promise<boolean>
+  keep(delivery: GuardedDelivery<Request>, end: WorkEnd): Promise<boolean>
   /** Asks the backend whether it can be used; absent if it cannot be asked. Rejects with the reason. */
   check?: (() => unknown) | undefined
 }
 
-/** Runs the handler. It never throws or rejects; it may settle after it was abandoned. */
+/** Runs the handler. It never throws or rejects; it may settle after it was given up. */
 export type Work<End extends WorkEnd> = (grant: Grant) => MaybePromise<End>
 
 /**
@@ -48,48 +47,31 @@ export interface Grant {
   /** False if the event runs without protection. */
   readonly deduplicated: boolean
   /** 1 at the first grant; absent if nothing counts. */
-  readonly attempt?: number
+  readonly attempt?: number | undefined
   /** The transaction of an inbox. */
   readonly tx: unknown
   /** The error for the sender while the end is being recorded and may still be lost; `undefined` if the sender may get the end at once. */
   unconfirmedError(end: WorkEnd): unknown
-  /** Gives up the handler for this reason and releases its slot. The work may still end, and be recorded. */
-  abandon(reason: unknown): void
+  /** Gives up the handler, keeps that end, and releases its slot. The work may still end, and be recorded. */
+  giveUp(end: WorkEnd): void
   /** A sentence for the log on what may block the handler, if known. Never throws. */
   hint?(): string
-}
-
-/** The failure of a delivery. None of its methods rejects: what fails is reported. */
-export interface GuardedFailure {
-  /** That of the event, or one of its bytes. */
-  readonly key: string
-  readonly isReplay: boolean
-  /** Whether there is, or may be, a failure to remove. */
-  readonly isKept: boolean
-  /**
-   * The state of a failure of an earlier delivery; `failing` also if that is not known, so that the event runs. `undefined` too while none is
-   * looked up: a failure may then be left.
-   */
-  find(): Promise<FailureState | undefined>
-  /**
-   * Keeps it, if the end is one that is kept: once for each delivery.
-   *
-   * @returns its state; `undefined` if it was not kept
-   */
-  keep(end: WorkEnd): Promise<FailureState | undefined>
-  /** From now on it is kept by an inbox that is joined with the failures. */
-  keepWith(keep: JoinedInbox<unknown>['keep']): void
-  remove(): Promise<void>
-  /** Reports that the failures could not be used for this delivery, which goes on without them. */
-  reportUnusable(error: unknown): void
 }
 
 /** The part of a delivery that a guard needs. */
 export interface GuardedDelivery<Request = unknown> {
   readonly request: Request
-  /** Absent without the option `failures`. */
-  readonly failure: GuardedFailure | undefined
   readonly clock: AlarmClock
+  /** What a ledger writes of the event at its first delivery. */
+  readonly facts: EventFacts
+  /** Present for a replay. */
+  readonly replay: ReplayTerms | undefined
+  /**
+   * The failure for a ledger to keep; `undefined` if the end is not one that is kept, or the event has no key.
+   *
+   * @param retainMs how long events are kept
+   */
+  failureOf(end: WorkEnd, retainMs: number): MaybePromise<FailedDelivery | undefined>
   /** Reports an error that does not change the outcome. */
   report(error: unknown): void
   /** Aborts the handler's signal. */
@@ -109,10 +91,24 @@ export type Denial =
   /** The event waits for a replay; the error is that of the run that parked it. */
   | { readonly status: 'parked'; readonly error?: unknown }
 
-export const PARKED: { readonly status: 'parked' } = { status: 'parked' }
+export const DUPLICATE: Denial = { status: 'duplicate' }
+
+/** The answer to a delivery whose failure has parked its event. */
+export function parkedBy({ error }: WorkEnd): Denial {
+  return error === undefined ? { status: 'parked' } : { status: 'parked', error }
+}
 
 export function isDone({ outcome }: WorkEnd): boolean {
   return outcome === 'handled' || outcome === 'discarded' || outcome === 'duplicate'
+}
+
+/** What only a ledger is told. */
+export function termsFor(
+  backend: object,
+  { facts, replay }: Pick<GuardedDelivery, 'facts' | 'replay'>,
+): Pick<ClaimRequest, 'about' | 'replay'> | undefined {
+  if (!isLedger(backend)) return undefined
+  return replay === undefined ? { about: facts } : { about: facts, replay }
 }
 
 /** The grant of an unprotected event: nothing is recorded. */
@@ -120,5 +116,5 @@ export const UNPROTECTED: Grant = {
   deduplicated: false,
   tx: undefined,
   unconfirmedError: () => undefined,
-  abandon() {},
+  giveUp() {},
 }

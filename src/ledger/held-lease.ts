@@ -1,10 +1,31 @@
 import { STOPPED_MS, STORE_CALL_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
-import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
+import { isThenable } from '../lib/call-safely.js'
+import { messageOf } from '../lib/errors/message-of.js'
+import { shownMessageOf } from '../lib/errors/shown-message.js'
+import { isPromise, type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
 import type { Alarm } from '../lib/time/alarm-clock.js'
-import { type Grant, type GuardedDelivery, isDone, type Work, type WorkEnd } from './guard.js'
-import type { IdempotencyStore, Lease } from './store.js'
-import { callAgain, callLater, callStore, readBoolean, resultOf, type StoreCall } from './store-call.js'
+import type { FailedDelivery } from './failure.js'
+import {
+  type Denial,
+  type Grant,
+  type GuardedDelivery,
+  isDone,
+  parkedBy,
+  type Work,
+  type WorkEnd,
+} from './guard.js'
+import { notKept } from './keep-failure.js'
+import { type IdempotencyStore, isLedger, type KeepResult, type Lease, type LedgerStore } from './store.js'
+import {
+  callAgain,
+  callLater,
+  callStore,
+  readBoolean,
+  readKeepResult,
+  resultOf,
+  type StoreCall,
+} from './store-call.js'
 
 const GONE =
   'the store lost its record before the lease had run out: it was evicted, or the store was flushed, restarted empty, failed over, or had its clock set forward'
@@ -24,9 +45,12 @@ export class HeldLease implements Grant {
   readonly tx = undefined
   private isHeld = true
   private isLost = false
+  /** Whether the handler has settled. */
+  private isOver = false
   /** Whether it is asking the store about the lease a second time, because the process was stopped during the first call. */
   private isAskingAgain = false
-  private renewal: Promise<void> | undefined
+  /** A call that is under way: a lease makes one at a time. */
+  private busy: Promise<void> | undefined
   private renewing: Alarm | undefined
   /** The end of the lease by our clock: the store counts from the arrival of the request, so never from before it was sent. */
   private validUntilMs: number
@@ -44,7 +68,7 @@ export class HeldLease implements Grant {
   }
 
   /** Calls the work, renews the lease while it runs, and records its end. */
-  run<End extends WorkEnd>(work: Work<End>): MaybePromise<End> {
+  run<End extends WorkEnd>(work: Work<End>): MaybePromise<End | Denial> {
     const end = work(this)
     if (!isPromise(end)) return this.end(end)
     this.renewAt(this.claimedAtMs + this.terms.leaseMs / 3)
@@ -55,66 +79,124 @@ export class HeldLease implements Grant {
     return undefined
   }
 
-  /** Stops renewing: the lease then expires by itself. */
-  abandon(): void {
+  /** Without a failure to keep, the lease expires by itself. The handler may still end: then that is recorded after this. */
+  giveUp(end: WorkEnd): void {
+    this.stopRenewing()
+    if (!isLedger(this.store)) return
+    const kept = Promise.resolve(this.busy).then(() => this.recordFailure(end, () => end))
+    this.delivery.track(kept)
+    this.busy = kept.then(() => {})
+  }
+
+  /**
+   * Records the end, however late, and stops renewing. A failure to record changes nothing: once a handler has returned, a non-2xx would make a
+   * second run certain.
+   */
+  end<End extends WorkEnd>(end: End): MaybePromise<End | Denial> {
+    this.stopRenewing()
+    this.isOver = true
+    return this.busy === undefined ? this.record(end) : this.busy.then(() => this.record(end))
+  }
+
+  private stopRenewing(): void {
     this.isHeld = false
     this.delivery.clock.clear(this.renewing)
   }
 
-  /**
-   * Records the end, however late. A failure to record changes nothing: once a handler has returned, a non-2xx would make a second run
-   * certain.
-   */
-  end<End extends WorkEnd>(end: End): MaybePromise<End> {
-    this.abandon()
-    return this.renewal === undefined ? this.record(end) : this.renewal.then(() => this.record(end))
+  private record<End extends WorkEnd>(end: End): MaybePromise<End | Denial> {
+    const recordPlainly = (): MaybePromise<End | Denial> => this.recordAs(end, this.plainCall(end))
+    return isDone(end) || !isLedger(this.store) ? recordPlainly() : this.recordFailure(end, recordPlainly)
   }
 
-  private record<End extends WorkEnd>(end: End): MaybePromise<End> {
-    try {
-      const sent = this.sendEnd(end)
-      // Synchronously, as a store in memory answers.
-      return sent === true ? end : this.recordLater(end, Promise.resolve(sent))
-    } catch (error) {
-      return this.recordLater(end, Promise.reject(error))
-    }
+  /** @param otherwise called if nothing is kept of the end */
+  private recordFailure<End extends WorkEnd>(
+    end: End,
+    otherwise: () => MaybePromise<End | Denial>,
+  ): MaybePromise<End | Denial> {
+    const failed = this.delivery.failureOf(end, this.terms.retainMs)
+    return whenSettled(failed, (one) =>
+      one === undefined
+        ? otherwise()
+        : this.recordAs(end, this.failingCall(this.store as LedgerStore, one, end)),
+    )
   }
 
-  private async recordLater<End extends WorkEnd>(end: End, sent: Promise<unknown>): Promise<End> {
-    const { clock } = this.delivery
-    const call: StoreCall<boolean> = {
-      method: isDone(end) ? 'complete' : 'release',
-      send: () => this.sendEnd(end),
+  /** The record of an end that is not kept. */
+  private plainCall<End extends WorkEnd>(end: End): EndCall<End> {
+    const { store, lease, terms, delivery } = this
+    const isFinal = isDone(end)
+    const reason = end.outcome === 'discarded' && isLedger(store) ? shownMessageOf(end.error) : undefined
+    const send = (): unknown =>
+      !isFinal
+        ? store.release(lease)
+        : reason === undefined
+          ? store.complete(lease, terms.retainMs)
+          : store.complete(lease, terms.retainMs, { reason })
+    return {
+      method: isFinal ? 'complete' : 'release',
+      send,
       read: readBoolean,
-      clock,
+      answer: (isOurs) => {
+        if (isFinal && isOurs === false) delivery.report(notRecorded(lease, true, CLAIMED_SINCE))
+        return end
+      },
+      lost: (cause) => notRecorded(lease, isFinal, messageOf(cause), cause),
     }
+  }
+
+  /** Another delivery may run the event by now: then its end decides. */
+  private failingCall<End extends WorkEnd>(
+    store: LedgerStore,
+    failed: FailedDelivery,
+    end: End,
+  ): EndCall<End> {
+    const { lease, delivery } = this
+    return {
+      method: 'fail',
+      send: () => store.fail(lease, failed),
+      read: readKeepResult,
+      answer: (kept) => (kept === 'parked' && delivery.replay === undefined ? parkedBy(end) : end),
+      lost: (cause) => notKept(failed, cause),
+    }
+  }
+
+  /** Synchronously, as a store in memory answers. */
+  private recordAs<End extends WorkEnd>(end: End, call: EndCall<End>): MaybePromise<End | Denial> {
+    let sent: Promise<unknown>
     try {
-      this.recorded(end, await resultOf(call, sent).catch((error) => callAgain(call, error)))
+      const returned = call.send()
+      const known = isThenable(returned) ? undefined : call.read(returned)
+      if (known !== undefined) return call.answer(known)
+      // Of foreign code: that may throw too.
+      sent = Promise.resolve(returned)
+    } catch (error) {
+      sent = Promise.reject(error)
+    }
+    return this.recordLater(end, call, sent)
+  }
+
+  private async recordLater<End extends WorkEnd>(
+    end: End,
+    { answer, lost, ...given }: EndCall<End>,
+    sent: Promise<unknown>,
+  ): Promise<End | Denial> {
+    const { clock } = this.delivery
+    const call: StoreCall<boolean | KeepResult> = { ...given, clock }
+    // Many that fail together must not hold up those that do not; a handler that was given up may still work.
+    if (call.method === 'fail' && this.isOver) this.delivery.vacate(Promise.resolve())
+    try {
+      return answer(await resultOf(call, sent).catch((error) => callAgain(call, error)))
     } catch (error) {
       // The sender does not wait for it.
       const late = callLater(call, error)
-      this.delivery.track(
-        late.then(
-          (isOurs) => this.recorded(end, isOurs),
-          (cause) => this.delivery.report(notRecorded(this.lease, isDone(end), cause.message, cause)),
-        ),
-      )
+      this.delivery.track(late.then(answer, (cause) => this.delivery.report(lost(cause))))
+      return end
     }
-    return end
-  }
-
-  private sendEnd(end: WorkEnd): unknown {
-    const { store, lease } = this
-    return isDone(end) ? store.complete(lease, this.terms.retainMs) : store.release(lease)
-  }
-
-  private recorded(end: WorkEnd, isOurs: boolean): void {
-    if (isDone(end) && !isOurs) this.delivery.report(notRecorded(this.lease, true, CLAIMED_SINCE))
   }
 
   private renewAt(atMs: number): void {
     const startRenewal = (): void => {
-      this.renewal = this.renew().then((nextAtMs) => {
+      this.busy = this.renew().then((nextAtMs) => {
         if (this.isHeld) this.renewAt(nextAtMs)
       })
     }
@@ -133,7 +215,7 @@ export class HeldLease implements Grant {
         this.validUntilMs = sentAtMs + leaseMs
         this.isAskingAgain = false
       } else {
-        this.abandon()
+        this.stopRenewing()
         this.lose(clock.nowMs < this.validUntilMs ? GONE : GONE_OR_TAKEN)
       }
     } catch (error) {
@@ -162,6 +244,13 @@ export class HeldLease implements Grant {
     this.delivery.abort(error)
     this.delivery.report(error)
   }
+}
+
+/** A call that records an end, and the answer to the sender. */
+interface EndCall<End extends WorkEnd> extends Omit<StoreCall<boolean | KeepResult>, 'clock'> {
+  answer(recorded: boolean | KeepResult): End | Denial
+  /** The error if it could not be recorded. */
+  lost(cause: unknown): StoreError
 }
 
 function notRecorded({ key }: Lease, wasDone: boolean, why: string, cause?: unknown): StoreError {

@@ -1,31 +1,24 @@
 import { COMMIT_MS, RETRY_SECONDS } from '../durations.js'
-import { StoreError } from '../errors.js'
-import { ignoreRejection } from '../lib/call-safely.js'
+import { codeOf, StoreError } from '../errors.js'
+import { callSafely, ignoreRejection } from '../lib/call-safely.js'
 import { deferred } from '../lib/deferred.js'
-import { isParked, removeKept } from './failing-run.js'
-import type { Failures } from './failures/failures.js'
 import {
   type Denial,
   type Grant,
   type Guard,
   type GuardedDelivery,
-  type GuardedFailure,
   isDone,
-  PARKED,
+  parkedBy,
+  termsFor,
   type Work,
   type WorkEnd,
 } from './guard.js'
-import type { Inbox, JoinedInbox, OnceRequest } from './inbox.js'
+import type { Inbox, OnceRequest, OnceResult, OnceRun } from './inbox.js'
+import { keepFailure } from './keep-failure.js'
+import { isLedger } from './store.js'
 import { callInbox } from './store-call.js'
 
-type OnceStatus = Awaited<ReturnType<JoinedInbox<unknown>['once']>>['status']
-
-/** The part of an inbox that a run uses. */
-interface RunInbox extends Pick<Inbox<unknown>, 'hint'> {
-  /** Whether it may answer `parked`: an inbox that is joined with failures. */
-  readonly isJoined?: true
-  once(request: OnceRequest, work: (tx: unknown) => Promise<void>): Promise<{ readonly status: OnceStatus }>
-}
+type OnceStatus = OnceResult['status']
 
 const ONCE_STATUSES: readonly unknown[] = [
   'handled',
@@ -35,70 +28,25 @@ const ONCE_STATUSES: readonly unknown[] = [
   'parked',
 ] satisfies OnceStatus[]
 
-/** Guards with the transactions of an inbox: the handler runs in one, which is committed or rolled back together with its record. */
-export function inboxGuard(
-  inbox: Inbox<unknown>,
-  terms: Omit<OnceRequest, 'key'>,
-  failures?: Failures,
-): Guard {
-  const joined = failures === undefined ? undefined : inbox.joinFailures?.(failures)
+export interface InboxGuardTerms {
+  readonly retainMs: number
+  readonly maxRunMs: number
+}
 
+/** Guards with the transactions of an inbox: the handler runs in one, which is committed or rolled back together with its record. */
+export function inboxGuard(inbox: Inbox<unknown>, terms: InboxGuardTerms): Guard {
   return {
-    run(key, delivery, work) {
-      const request = { key, ...terms }
-      const { failure } = delivery
-      if (failure === undefined) return new InboxRun(inbox, request, delivery, work).run()
-      if (joined === undefined)
-        return runBeside(failure, () => new InboxRun(inbox, request, delivery, work).run())
-      failure.keepWith(joined.keep)
-      const together = joinedFor(joined, inbox, failure)
-      return keeping(failure, new InboxRun(together, request, delivery, work).run())
-    },
-    async keep(_, { failure }, end) {
-      if (joined !== undefined) failure?.keepWith(joined.keep)
-      return (await failure?.keep(end)) === 'parked'
-    },
+    run: (key, delivery, work) =>
+      new InboxRun(inbox, { key, ...terms, ...termsFor(inbox, delivery) }, delivery, work).run(),
+    keep: (delivery, end) => keepFailure(inbox, delivery, end, terms.retainMs),
     check: typeof inbox.check === 'function' ? () => inbox.check?.() : undefined,
   }
-}
-
-/** The inbox for one delivery: its transaction looks at the failure, and removes it. */
-function joinedFor(joined: JoinedInbox<unknown>, inbox: Inbox<unknown>, failure: GuardedFailure): RunInbox {
-  const { key: failureKey, isReplay: runsParked } = failure
-  const report = (error: unknown): void => failure.reportUnusable(error)
-  return {
-    isJoined: true,
-    once: (request, work) => joined.once({ ...request, failureKey, runsParked, report }, work),
-    hint: () => inbox.hint?.(),
-  }
-}
-
-/** With failures of another database, which are looked up before the transaction and written after it: no run waits for a second connection. */
-async function runBeside<End extends WorkEnd>(
-  failure: GuardedFailure,
-  run: () => Promise<End | Denial>,
-): Promise<End | Denial> {
-  if (await isParked(failure)) return PARKED
-  const ended = await keeping(failure, run())
-  // A duplicate too: a process that died after its COMMIT has left the failure.
-  if ('status' in ended ? ended.status === 'duplicate' : isDone(ended)) await removeKept(failure)
-  return ended
-}
-
-/** Keeps the failure once the transaction is over. */
-async function keeping<End extends WorkEnd>(
-  failure: GuardedFailure,
-  running: Promise<End | Denial>,
-): Promise<End | Denial> {
-  const ended = await running
-  if ('status' in ended || isDone(ended)) return ended
-  const isNowParked = (await failure.keep(ended)) === 'parked'
-  return isNowParked && !failure.isReplay ? { ...PARKED, error: ended.error } : ended
 }
 
 /** One delivery in a transaction of an inbox. Once that is open, it is the grant of the handler. */
 class InboxRun<End extends WorkEnd> implements Grant {
   tx: unknown
+  attempt: number | undefined
   private phase: 'opening' | 'running' | 'over' = 'opening'
   private readonly opened = deferred()
   private running: Promise<End> | undefined
@@ -107,7 +55,7 @@ class InboxRun<End extends WorkEnd> implements Grant {
   private givenUpFor: { readonly reason: unknown } | undefined
 
   constructor(
-    private readonly inbox: RunInbox,
+    private readonly inbox: Inbox<unknown>,
     private readonly request: OnceRequest,
     private readonly delivery: GuardedDelivery,
     private readonly work: Work<End>,
@@ -117,8 +65,25 @@ class InboxRun<End extends WorkEnd> implements Grant {
     return this.request.key !== null
   }
 
-  /** @throws StoreError when the inbox is down, or has opened no transaction by the deadline: one that opens later is rolled back */
+  /**
+   * Runs the handler, and keeps its failure once the transaction is over.
+   *
+   * @throws StoreError when the inbox is down, or has opened no transaction by the deadline: one that opens later is rolled back
+   */
   async run(): Promise<End | Denial> {
+    try {
+      const ended = await this.inTransaction()
+      if ('status' in ended || isDone(ended) || this.givenUpFor !== undefined) return ended
+      return (await this.keep(ended)) ? parkedBy(ended) : ended
+    } catch (error) {
+      // Such as a COMMIT that was refused, as it will be again.
+      const end = { outcome: 'unavailable', code: codeOf(error) ?? '', error }
+      if (this.givenUpFor === undefined && (await this.keep(end))) return parkedBy(end)
+      throw error
+    }
+  }
+
+  private async inTransaction(): Promise<End | Denial> {
     const ended = this.callInbox()
     this.ended = ended
     ignoreRejection(ended)
@@ -129,19 +94,26 @@ class InboxRun<End extends WorkEnd> implements Grant {
     })
     if (this.running !== undefined) return this.confirmed(await this.running, ended)
     const status = await ended
-    return status === 'parked' && this.inbox.isJoined ? PARKED : withoutRun(status)
+    if (status === 'handled' || status === 'discarded') throw misbehaved(status)
+    return denialOf(status)
+  }
+
+  private keep(end: WorkEnd): Promise<boolean> {
+    return keepFailure(this.inbox, this.delivery, end, this.request.retainMs)
   }
 
   private async callInbox(): Promise<OnceStatus> {
     const { inbox, request } = this
-    const work = (tx: unknown): Promise<void> => {
-      const held = this.holdOpen(tx)
+    const work = (tx: unknown, run?: OnceRun): Promise<void> => {
+      const held = this.holdOpen(tx, run)
       // An inbox that does not await it would leave its rejection unhandled.
       ignoreRejection(held)
       return held
     }
     try {
       const status = await callInbox(() => inbox.once(request, work), readOnceStatus)
+      // Only a ledger has a replay for what is parked.
+      if (status === 'parked' && !isLedger(inbox)) throw misbehaved(status)
       // An inbox that does not await its work reports an end before there is one.
       if (this.phase === 'running' && (status === 'handled' || status === 'discarded'))
         throw misbehaved(status)
@@ -157,12 +129,13 @@ class InboxRun<End extends WorkEnd> implements Grant {
   }
 
   /** The work of the inbox: keeps the transaction open while the handler runs, and rejects unless its writes are to be committed. */
-  private async holdOpen(tx: unknown): Promise<void> {
+  private async holdOpen(tx: unknown, run: OnceRun | undefined): Promise<void> {
     if (this.delivery.clock.isOver) throw notInTime()
     // A library that retries a commit would run the handler again.
     if (this.phase !== 'opening') throw calledAgain()
     this.phase = 'running'
     this.tx = tx
+    if (this.deduplicated) this.attempt = run?.attempt
     // Called here, because some libraries find their transaction by the asynchronous context.
     this.running = Promise.resolve(this.work(this))
     this.opened.resolve()
@@ -177,21 +150,23 @@ class InboxRun<End extends WorkEnd> implements Grant {
   }
 
   /** However the handler ends later, its writes are lost. */
-  abandon(reason: unknown): void {
+  giveUp(end: WorkEnd): void {
     this.phase = 'over'
-    this.givenUpFor = { reason }
-    this.givenUp.reject(reason)
+    this.givenUpFor = { reason: end.error }
+    this.givenUp.reject(end.error)
+    if (this.ended === undefined) return
     // Its connection is back then, though the handler may never settle.
-    if (this.ended !== undefined) this.delivery.vacate(this.ended)
+    this.delivery.vacate(this.ended)
+    this.delivery.track(this.ended.catch(() => {}).then(() => this.keep(end)))
   }
 
   hint(): string {
-    try {
-      const hint: unknown = this.inbox.hint?.()
-      if (typeof hint === 'string') return hint
-      ignoreRejection(hint)
-    } catch {}
-    return ''
+    let hint: unknown
+    callSafely(() => {
+      hint = this.inbox.hint?.()
+      return hint
+    })
+    return typeof hint === 'string' ? hint : ''
   }
 
   /**
@@ -217,7 +192,7 @@ class InboxRun<End extends WorkEnd> implements Grant {
       return end
     }
     // The record of a discard is written after the rollback, and another delivery may have come in between.
-    if (status === 'duplicate' || status === 'in_flight') return denialOf(status)
+    if (status === 'duplicate' || status === 'in_flight' || status === 'parked') return denialOf(status)
     // The inbox reports it as handled although the handler failed: if that was recorded, the event never runs again.
     if (status !== committedAs(end.outcome)) throw misbehaved(status, end.error)
     return end
@@ -229,13 +204,8 @@ function committedAs(outcome: string): string {
   return outcome === 'duplicate' ? 'handled' : outcome
 }
 
-function withoutRun(status: OnceStatus): Denial {
-  if (status === 'duplicate' || status === 'in_flight') return denialOf(status)
-  throw misbehaved(status)
-}
-
-function denialOf(status: 'duplicate' | 'in_flight'): Denial {
-  return status === 'duplicate' ? { status } : { status, retryAfterMs: RETRY_SECONDS * 1000 }
+function denialOf(status: 'duplicate' | 'in_flight' | 'parked'): Denial {
+  return status === 'in_flight' ? { status, retryAfterMs: RETRY_SECONDS * 1000 } : { status }
 }
 
 function readOnceStatus(value: unknown): OnceStatus | undefined {

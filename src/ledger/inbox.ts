@@ -1,4 +1,4 @@
-import type { FailedDelivery, FailureState, Failures } from './failures/failures.js'
+import type { EventFacts, KeepsFailures, ReplayTerms } from './store.js'
 
 /** A delivery's request to an inbox. */
 export interface OnceRequest {
@@ -11,6 +11,10 @@ export interface OnceRequest {
    * goes on. An inbox may have its database end the transaction a little later, in case a stuck statement blocks the rollback.
    */
   readonly maxRunMs?: number
+  /** What is written to a ledger when it first sees the event. An inbox alone ignores it. */
+  readonly about?: EventFacts
+  /** Only for a ledger: present for a replay, which runs a parked event too. */
+  readonly replay?: ReplayTerms
 }
 
 /** How a delivery's transaction ended. */
@@ -21,14 +25,22 @@ export interface OnceResult {
     | 'discarded'
     /** The event was already handled, or has been meanwhile: nothing of this delivery is kept. */
     | 'duplicate'
-    /** Another delivery of the event is in its transaction right now. */
+    /** Another delivery of the event is in its transaction right now, or has a lease on it. */
     | 'in_flight'
+    /** Only of a ledger: the event waits for a replay, and `work` was not called. */
+    | 'parked'
 }
 
 /** A pool of connections. */
 export interface InboxConnections {
   /** The most that there are at the same time. */
   readonly max: number
+}
+
+/** What an inbox knows of the run of a handler. */
+export interface OnceRun {
+  /** One more than the failures that are kept of the event. */
+  readonly attempt: number
 }
 
 /**
@@ -53,7 +65,7 @@ export interface Inbox<Tx> {
    * or its result is unknown, it rejects: it never guesses. An inbox that loses its connection while `work` runs rejects at once: the
    * handler's `ctx.signal` then aborts.
    */
-  once(request: OnceRequest, work: (tx: Tx) => Promise<void>): Promise<OnceResult>
+  once(request: OnceRequest, work: (tx: Tx, run?: OnceRun) => Promise<void>): Promise<OnceResult>
   /**
    * The connections that its transactions take from: a receiver without the option `concurrency` leaves one of them to the rest of the app.
    * Inboxes on one pool have the same object. Absent if their number is not known, or a run needs none.
@@ -66,12 +78,15 @@ export interface Inbox<Tx> {
    * record, and its error names no credentials.
    */
   check?(): void | Promise<void>
-  /**
-   * For a receiver that has this inbox and these failures: the two joined, if they are in one database; otherwise `undefined`. A failure is
-   * then removed in the transaction that records its event as handled. Called once for each receiver.
-   */
-  joinFailures?(failures: Failures): JoinedInbox<Tx> | undefined
 }
+
+/**
+ * An inbox that also keeps the failures of events, in the record of the event itself: each of ours. The failure of a run that was rolled back is
+ * kept afterwards, by `keep`; what `once` commits removes it.
+ *
+ * @typeParam Tx the type of `ctx.tx` in handlers
+ */
+export interface LedgerInbox<Tx> extends Inbox<Tx>, KeepsFailures {}
 
 /**
  * The type of `ctx.tx` in the handlers of an inbox: for handlers that are not inline.
@@ -86,38 +101,6 @@ export interface Inbox<Tx> {
  * ```
  */
 export type TxOf<Of extends Inbox<unknown>> = Of extends Inbox<infer Tx> ? Tx : never
-
-/** A delivery's request to an inbox that is joined with failures. */
-export interface JoinedRequest extends OnceRequest {
-  /** The key of its failure, if it has one: that of the event, or one of its bytes if the event has none. */
-  readonly failureKey: string
-  /** Whether it runs even if its failure is parked: a replay does. */
-  readonly runsParked: boolean
-  /** To be called with the reason if the failures alone cannot be used, such as a table that is missing: the event then runs as without them. */
-  readonly report: (error: unknown) => void
-}
-
-/**
- * An inbox and failures in one database. Whatever dies at any moment, at READ COMMITTED: an event that is recorded as handled has no failure, and nothing else
- * removes one. Failures that cannot be used hold up no event, unless it is a lock on their table.
- *
- * @typeParam Tx the type of `ctx.tx` in handlers
- */
-export interface JoinedInbox<Tx> {
-  /**
-   * The same as `once` of the inbox. Besides, what it commits removes the failure, also one that was kept since the transaction began; and
-   * if the failure is parked and the request does not run parked ones, it resolves to `parked`, without calling `work`.
-   */
-  once(
-    request: JoinedRequest,
-    work: (tx: Tx) => Promise<void>,
-  ): Promise<OnceResult | { readonly status: 'parked' }>
-  /**
-   * The same as `keep` of the failures, in one step with a look at the record of the event: a failure that is late must not be kept of an
-   * event that was handled meanwhile, or is in the transaction of another delivery. Then nothing is kept, and it resolves to the reason.
-   */
-  keep(failed: FailedDelivery): Promise<FailureState | 'handled' | 'in_flight'>
-}
 
 /** A change of one subject, which `recordIfNewest` of an inbox compares with the newest one that was applied. */
 export interface Change {

@@ -1,18 +1,20 @@
-import { PAUSES_MS, RETRY_SECONDS, STORE_CALL_MS } from '../durations.js'
+import { RETRY_SECONDS, STORE_CALL_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
 import { isThenable } from '../lib/call-safely.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
-import { runKeeping } from './failing-run.js'
 import {
   type Denial,
+  DUPLICATE,
   type Guard,
   type GuardedDelivery,
+  termsFor,
   UNPROTECTED,
   type Work,
   type WorkEnd,
 } from './guard.js'
 import { HeldLease } from './held-lease.js'
-import type { ClaimRequest, ClaimResult, IdempotencyStore } from './store.js'
+import { keepFailure } from './keep-failure.js'
+import { type ClaimRequest, type ClaimResult, type IdempotencyStore, isLedger } from './store.js'
 import {
   callAgain,
   callLater,
@@ -47,8 +49,6 @@ export function leaseMemory(randomUuid: () => string): LeaseMemory {
 /** The most keys that are remembered: more than a store causes that is slow now and then. During an outage no claim is granted. */
 const MAX_DOUBTED_KEYS = 1_000
 
-const DUPLICATE: Denial = { status: 'duplicate' }
-
 /** Guards with leases on an idempotency store. */
 export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Guard {
   const { leaseMs, retainMs, nextToken, doubtedKeys } = terms
@@ -58,57 +58,13 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     delivery: GuardedDelivery,
     work: Work<End>,
   ): MaybePromise<End | Denial> {
-    if (key === null) return runUnprotected(delivery, work)
-    return withLease(key, delivery, (held) => {
-      const { failure } = delivery
-      if (failure === undefined) return held.run(work)
-      // An event has failed before if it was claimed before.
-      const mayBeKept = held.attempt > 1 || store.isVolatile === true
-      return runKeeping(failure, mayBeKept, work, (keeping) => held.run(keeping))
-    })
-  }
-
-  /**
-   * Claims the event too, so that `attempt` of the run that handles it says that there may be a failure. While another delivery of the event
-   * has it, its end decides whether there is anything to keep: it may die before it has kept its own failure.
-   */
-  async function keep(key: string | null, delivery: GuardedDelivery, end: WorkEnd): Promise<boolean> {
-    const { failure, clock } = delivery
-    if (failure === undefined) return false
-    if (key === null) return (await failure.keep(end)) === 'parked'
-    const keepClaimed = (held: HeldLease): MaybePromise<WorkEnd | Denial> =>
-      runKeeping(
-        failure,
-        false,
-        () => end,
-        (keeping) => held.run(keeping),
-      )
-    for (const pauseMs of PAUSES_MS) {
-      try {
-        const kept = await withLease(key, delivery, keepClaimed)
-        if (!('status' in kept)) return false
-        if (kept.status !== 'in_flight') return kept.status === 'parked'
-      } catch {
-        return (await failure.keep(end)) === 'parked'
-      }
-      if (clock.nowMs + pauseMs >= clock.deadlineMs) return false
-      await clock.pause(pauseMs, true)
-    }
-    return false
-  }
-
-  /** Calls `use` with a lease on the event, if it is granted. */
-  function withLease<Result>(
-    key: string,
-    delivery: GuardedDelivery,
-    use: (held: HeldLease) => MaybePromise<Result | Denial>,
-  ): MaybePromise<Result | Denial> {
-    const request: ClaimRequest = { key, token: nextToken(), leaseMs, retainMs }
+    if (key === null) return work(UNPROTECTED)
+    const request: ClaimRequest = { key, token: nextToken(), leaseMs, retainMs, ...termsFor(store, delivery) }
     const claimedAtMs = delivery.clock.nowMs
     const claimed = claim(request, delivery)
     return isPromise(claimed)
-      ? claimed.then((result) => useIfClaimed(result, request, claimedAtMs, delivery, use))
-      : useIfClaimed(claimed, request, claimedAtMs, delivery, use)
+      ? claimed.then((result) => runIfClaimed(result, request, claimedAtMs, delivery, work))
+      : runIfClaimed(claimed, request, claimedAtMs, delivery, work)
   }
 
   /** A store in memory answers synchronously. */
@@ -138,21 +94,25 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
   }
 
   /** @throws StoreError when the lease ended before it was granted: a store that answers synchronously may have blocked for long */
-  function useIfClaimed<Result>(
+  function runIfClaimed<End extends WorkEnd>(
     result: ClaimResult,
     { key, token }: ClaimRequest,
     claimedAtMs: number,
     delivery: GuardedDelivery,
-    use: (held: HeldLease) => MaybePromise<Result | Denial>,
-  ): MaybePromise<Result | Denial> {
+    work: Work<End>,
+  ): MaybePromise<End | Denial> {
     if (result.status === 'claimed') {
       const held = new HeldLease(store, { key, token }, result.attempt, claimedAtMs, terms, delivery)
-      if (delivery.clock.nowMs < claimedAtMs + leaseMs) return use(held)
+      if (delivery.clock.nowMs < claimedAtMs + leaseMs) return held.run(work)
       const error = grantedTooLate()
       delivery.track(Promise.resolve(held.end({ outcome: 'unavailable', error })))
       throw error
     }
     if (result.status === 'completed') return DUPLICATE
+    if (result.status === 'parked') {
+      // Only a ledger has a replay for what is parked.
+      return isLedger(store) ? result : validated<Denial>('claim', result, () => undefined)
+    }
     // Perhaps nothing handles it: the lease may belong to a timed-out claim, and will be released soon.
     const { retryAfterMs } = result
     return {
@@ -173,16 +133,18 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     const send = (): unknown => store.release({ key, token })
     const call = { method: 'release', send, read: readBoolean, clock } as const
     if (doubtedKeys.size < MAX_DOUBTED_KEYS) doubtedKeys.add(key)
-    const granted = sent.then(mayBeGranted, () => 'maybe' as const)
+    // Undefined if that is not known: an invalid or unreadable result is no evidence of the store's state.
+    const reading = sent.then(readClaimResult).then((result) => result && result.status === 'claimed')
+    const granted = reading.catch(() => undefined)
     const released = granted.then(async (isGranted) => {
-      if (isGranted === 'no') {
+      if (isGranted === false) {
         doubtedKeys.delete(key)
         return
       }
       // Retried, because the fault that lost the reply may lose this call too.
       const soon = resultOf(call, promised(send)).catch((error) => callAgain(call, error))
       // A store that granted it is up again; one that is down may never have received it.
-      const late = soon.catch((error) => (isGranted === 'yes' ? callLater(call, error) : false))
+      const late = soon.catch((error) => (isGranted === true ? callLater(call, error) : false))
       void late.catch(() => {}).then(() => doubtedKeys.delete(key))
       await soon.catch(() => {})
     })
@@ -201,24 +163,9 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     )
   }
 
-  return { run, keep, check: typeof store.check === 'function' ? () => store.check?.() : undefined }
-}
-
-/** Runs an event that is not deduplicated. */
-export function runUnprotected<End extends WorkEnd>(
-  { failure }: GuardedDelivery,
-  work: Work<End>,
-): MaybePromise<End | Denial> {
-  if (failure === undefined) return work(UNPROTECTED)
-  return runKeeping(failure, true, work, (keeping) => keeping(UNPROTECTED))
-}
-
-/** An invalid or unreadable result is no evidence of the store's state. */
-function mayBeGranted(result: unknown): 'yes' | 'no' | 'maybe' {
-  try {
-    const known = readClaimResult(result)
-    return known === undefined ? 'maybe' : known.status === 'claimed' ? 'yes' : 'no'
-  } catch {
-    return 'maybe'
+  return {
+    run,
+    keep: (delivery, end) => keepFailure(store, delivery, end, retainMs),
+    check: typeof store.check === 'function' ? () => store.check?.() : undefined,
   }
 }

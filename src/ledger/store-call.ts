@@ -1,13 +1,13 @@
 import { LATE_PAUSES_MS, RETRY_PAUSES_MS, STORE_CALL_MS } from '../durations.js'
 import { codeOf, StoreError } from '../errors.js'
-import { callSafely, ignoreRejection } from '../lib/call-safely.js'
+import { callSafely } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
-import { causeOf, messageOf } from '../lib/errors/message-of.js'
+import { causesOf, messageOf } from '../lib/errors/message-of.js'
 import type { AlarmClock } from '../lib/time/alarm-clock.js'
-import type { ClaimResult, IdempotencyStore } from './store.js'
+import type { ClaimResult, IdempotencyStore, KeepResult, LedgerStore } from './store.js'
 
 /** A method of an idempotency store, or the one of an inbox. */
-type Method = keyof IdempotencyStore | 'once'
+type Method = keyof IdempotencyStore | keyof LedgerStore | 'once'
 
 /** Converts a result of foreign code to one of the contract, reading each field once; `undefined` if it is invalid. */
 export type Reader<T> = (value: unknown) => T | undefined
@@ -106,23 +106,21 @@ export function validated<T>(method: Method, result: unknown, read: Reader<T>): 
   } catch (error) {
     cause = error
   }
-  ignoreMembers(result)
+  // A status that is not awaited is a promise, whose rejection would end the process.
+  callSafely(() => Object.values(result as object))
   throw new StoreError(
     'store_misbehaved',
-    `${nameOf(method)} returned ${describeType(result)}, which the contract does not allow: ${method === 'once' ? ONCE_FORM : 'see IdempotencyStore'}.`,
+    `${nameOf(method)} returned ${describeType(result)}, which the contract does not allow: ${FORMS[method] ?? 'see IdempotencyStore'}.`,
     cause === undefined ? {} : { cause },
   )
 }
 
-/** A status that is not awaited is a promise, whose rejection would end the process. */
-function ignoreMembers(result: unknown): void {
-  callSafely(() => {
-    for (const member of Object.values(result as object)) ignoreRejection(member)
-  })
-}
-
 /** An inbox that resolves to the bare word is the likeliest mistake. */
-const ONCE_FORM = "it resolves to { status: 'handled' | 'discarded' | 'duplicate' | 'in_flight' }, see Inbox"
+const FORMS: Readonly<Partial<Record<Method, string>>> = {
+  once: "it resolves to { status: 'handled' | 'discarded' | 'duplicate' | 'in_flight' }, see Inbox",
+  keep: "it must be 'failing', 'parked', 'handled' or 'in_flight', see LedgerStore",
+  fail: "it must be 'failing', 'parked', 'handled' or 'in_flight', see LedgerStore",
+}
 
 const OWN_CODES = new Set([
   'store_unavailable',
@@ -150,9 +148,7 @@ function asStoreError(method: Method, error: unknown): StoreError {
 
 /** Whether Workers refused the I/O of a client; a store may have wrapped their error. */
 function isOfAnotherRequest(error: unknown): boolean {
-  return [error, causeOf(error), causeOf(causeOf(error))].some((one) =>
-    messageOf(one).includes('on behalf of a different request'),
-  )
+  return causesOf(error).some((one) => messageOf(one).includes('on behalf of a different request'))
 }
 
 function nameOf(method: Method): string {
@@ -171,10 +167,16 @@ export function readBoolean(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
+const KEEP_RESULTS: readonly unknown[] = ['failing', 'parked', 'handled', 'in_flight'] satisfies KeepResult[]
+
+export function readKeepResult(value: unknown): KeepResult | undefined {
+  return KEEP_RESULTS.includes(value) ? (value as KeepResult) : undefined
+}
+
 export function readClaimResult(value: unknown): ClaimResult | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { status } = value as { status?: unknown }
-  if (status === 'completed') return { status }
+  if (status === 'completed' || status === 'parked') return { status }
   if (status === 'claimed') {
     const { attempt } = value as { attempt?: unknown }
     return Number.isSafeInteger(attempt) && Number(attempt) >= 1

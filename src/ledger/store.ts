@@ -1,3 +1,6 @@
+import type { FailedDelivery, FailureState } from './failure.js'
+import type { Ledger } from './ledger.js'
+
 /** Identifies one holder of one key. */
 export interface Lease {
   /** At most 255 characters of printable ASCII: the receiver hashes what is longer. */
@@ -12,6 +15,27 @@ export interface ClaimRequest extends Lease {
   readonly leaseMs: number
   /** How long the record is kept from now if it does not change, in milliseconds; never less than `leaseMs`. */
   readonly retainMs: number
+  /** What is written to a ledger at the first claim of an event. A store alone ignores it. */
+  readonly about?: EventFacts
+  /** Only for a ledger: present for a replay, which runs a parked event too. */
+  readonly replay?: ReplayTerms
+}
+
+/** What is known of an event when it is first claimed. */
+export interface EventFacts {
+  /** The namespace of the receiver, with which the key begins. */
+  readonly namespace: string
+  /** The id of the account; absent without the option `account`. */
+  readonly account?: string
+  readonly kind: string
+}
+
+export interface ReplayTerms {
+  /**
+   * How many failures and failed replays the event had when it was listed. If it has another number now, nothing runs: of two processes that
+   * have listed the same event, one runs it.
+   */
+  readonly seen: number
 }
 
 export type ClaimResult =
@@ -20,10 +44,12 @@ export type ClaimResult =
    * otherwise it restarts at 1.
    */
   | { readonly status: 'claimed'; readonly attempt: number }
-  /** It has been handled: do nothing. */
+  /** It has been handled, or discarded: do nothing. */
   | { readonly status: 'completed' }
   /** Another delivery is being handled now; its lease lasts `retryAfterMs` longer. */
   | { readonly status: 'in_flight'; readonly retryAfterMs: number }
+  /** Only of a ledger: the event waits for a replay. */
+  | { readonly status: 'parked' }
 
 /**
  * Remembers handled events. Implement it for any backend that can compare and set.
@@ -37,10 +63,7 @@ export type ClaimResult =
  * lease. If it has none, the store takes an option `now`, and its hosts are synchronised to much less than a lease.
  */
 export interface IdempotencyStore {
-  /**
-   * Whether its records end with the process. `attempt` then does not say whether an event has failed before, and the receiver asks its
-   * option `failures` before each run. Default false.
-   */
+  /** Whether its records end with the process. Default false. */
   readonly isVolatile?: boolean
   /**
    * Absent, expired, released by another token, or with an expired lease: take it.
@@ -51,10 +74,16 @@ export interface IdempotencyStore {
   /** Running with this token: a new lease of `leaseMs` from now. Otherwise `false`, and nothing changes. */
   renew(lease: Lease, leaseMs: number): boolean | Promise<boolean>
   /**
-   * Absent, or running or completed with this token: completed, and kept for `retainMs` from now. Otherwise `false`. An absent record is
-   * written, because a backend that lost it during the run must not cause a second run.
+   * Absent, or not completed yet and with this token, released or running: completed, and kept for `retainMs` from now. Completed with this
+   * token: `true`. Otherwise `false`. An absent record is written, because a backend that lost it during the run must not cause a second run.
+   *
+   * @param discarded only for a ledger: the reason, if the event is to be recorded as discarded instead of handled
    */
-  complete(lease: Lease, retainMs: number): boolean | Promise<boolean>
+  complete(
+    lease: Lease,
+    retainMs: number,
+    discarded?: { readonly reason: string },
+  ): boolean | Promise<boolean>
   /** Running or released with this token: released, so that the next claim takes it. Otherwise `false`. */
   release(lease: Lease): boolean | Promise<boolean>
   /**
@@ -62,6 +91,47 @@ export interface IdempotencyStore {
    * record, and its error names no credentials.
    */
   check?(): void | Promise<void>
+}
+
+/** How a failure was kept: its state now, or the reason why it was not. */
+export type KeepResult =
+  | FailureState
+  /** The event has been handled, or discarded. */
+  | 'handled'
+  /** Another delivery of the event runs: its end decides. */
+  | 'in_flight'
+
+/** What stores and inboxes that are ledgers have in common. */
+export interface KeepsFailures {
+  /**
+   * Keeps the failure of a delivery that has no run to release: it was never claimed, or its transaction is rolled back. Handled: nothing is
+   * kept. While another delivery has a lease or the transaction of the event, nothing changes.
+   */
+  keep(failed: FailedDelivery): KeepResult | Promise<KeepResult>
+  /**
+   * Removes all that is known of a key of bytes, whose event has a key of its own by now.
+   *
+   * @returns whether there was something
+   */
+  forget(key: string): boolean | Promise<boolean>
+  /** What became of each event. */
+  readonly ledger: Ledger
+}
+
+/**
+ * A store that also keeps the failures of events, in the record of the event itself: a ledger. Hold one of your own to `ledgerCases` of
+ * `tix-webhooks/testing`.
+ *
+ * `claim` then returns `parked` for a parked event, unless it is a replay; and any final end of the event, by `complete` or by an inbox on the
+ * same table, removes its failure in the same write.
+ */
+export interface LedgerStore extends IdempotencyStore, KeepsFailures {
+  /**
+   * `release` and the failure of the run, in one write, decided in this order. Handled: nothing is kept. Released with this token, with a
+   * failure: it was sent again, and nothing changes. Otherwise the failure is kept, and the record released if it is running with this token. The
+   * token never changes, so that a run that was given up and settles late still completes its record.
+   */
+  fail(lease: Lease, failed: FailedDelivery): KeepResult | Promise<KeepResult>
 }
 
 /** A store or an inbox that says which events were handled: each of ours. */
@@ -88,7 +158,7 @@ export interface HandledRecords {
 export interface RemoteStore extends IdempotencyStore, HandledRecords {
   claim(request: ClaimRequest): Promise<ClaimResult>
   renew(lease: Lease, leaseMs: number): Promise<boolean>
-  complete(lease: Lease, retainMs: number): Promise<boolean>
+  complete(lease: Lease, retainMs: number, discarded?: { readonly reason: string }): Promise<boolean>
   release(lease: Lease): Promise<boolean>
   /**
    * Resolves if the backend can be reached, and has the table and the rights for deliveries; it changes no record.
@@ -98,7 +168,14 @@ export interface RemoteStore extends IdempotencyStore, HandledRecords {
   check(): Promise<void>
 }
 
-/** A store that does not delete expired records by itself. */
+/** The same for a ledger. */
+export interface RemoteLedgerStore extends RemoteStore, Omit<LedgerStore, keyof RemoteStore> {
+  fail(lease: Lease, failed: FailedDelivery): Promise<KeepResult>
+  keep(failed: FailedDelivery): Promise<KeepResult>
+  forget(key: string): Promise<boolean>
+}
+
+/** A store or an inbox that does not delete expired records by itself. */
 export interface Purgeable {
   /**
    * Deletes records past their retention, oldest first, and no other records.
@@ -107,4 +184,10 @@ export interface Purgeable {
    * @returns the number of deleted records
    */
   purge(options?: { readonly limit?: number }): Promise<number>
+}
+
+/** Whether a store or an inbox keeps failures too. */
+export function isLedger<T extends object>(backend: T): backend is T & KeepsFailures {
+  const { keep, forget, ledger } = backend as Partial<KeepsFailures>
+  return typeof keep === 'function' && typeof forget === 'function' && typeof ledger === 'object'
 }

@@ -1,5 +1,3 @@
-import { partsOf } from './parts-of.js'
-
 /**
  * Calls a function whose result does not matter: it is not awaited.
  *
@@ -21,34 +19,24 @@ export function callSafely(called: () => unknown, whenFailed?: (thrown: unknown)
  */
 export function ignoreRejection(value: unknown, whenRejected?: (thrown: unknown) => void): void {
   let hasRejected = false
-  observe(value, new Set(), (thrown) => {
+  const reject = (thrown: unknown): void => {
     if (!hasRejected) whenRejected?.(thrown)
     hasRejected = true
-  })
-}
-
-/** @param seen see `partsOf` */
-function observe(value: unknown, seen: Set<unknown>, whenRejected: (thrown: unknown) => void): void {
-  for (const part of partsOf(value, seen)) {
-    try {
+  }
+  try {
+    for (const part of Array.isArray(value) ? value.flat(Number.POSITIVE_INFINITY) : [value]) {
       // Not `catch`, which a promise may override.
-      if (isThenable(part))
-        Promise.resolve(part).then((one) => observe(one, seen, whenRejected), whenRejected)
-    } catch {
-      // A getter or a proxy that throws: not a promise.
+      if (isThenable(part)) Promise.resolve(part).then((one) => ignoreRejection(one, reject), reject)
     }
+  } catch {
+    // A getter or a proxy that throws: not a promise.
   }
 }
 
-/** Whether it can be awaited: a promise or another thenable. */
+/** Whether it can be awaited: a promise or another thenable. What throws when it is looked at is none. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
-}
-
-/** As `isThenable`, of a value that may throw when it is looked at: that is nothing that we know. */
-export function isAwaitable(value: unknown): value is PromiseLike<unknown> {
   try {
-    return isThenable(value)
+    return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
   } catch {
     return false
   }

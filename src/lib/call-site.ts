@@ -1,3 +1,5 @@
+import { readProperty } from './errors/message-of.js'
+
 /** A public function, as `Error.captureStackTrace` takes it. */
 export type Caller = (...args: never[]) => unknown
 
@@ -6,12 +8,7 @@ const MISUSE = Symbol.for('tix-webhooks.misuse')
 
 /** Whether one of our functions threw it because of invalid arguments: a bug of the caller's, which no retry mends. */
 export function isMisuse(error: unknown): boolean {
-  try {
-    return error instanceof TypeError && MISUSE in error
-  } catch {
-    // A revoked proxy, or one that throws.
-    return false
-  }
+  return readProperty(error, MISUSE) === true
 }
 
 /**
@@ -25,7 +22,7 @@ export function checkedFor<T>(caller: Caller, check: () => T): T {
     return check()
   } catch (error) {
     if (error instanceof TypeError) {
-      Object.defineProperty(error, MISUSE, { __proto__: null, value: true } as PropertyDescriptor)
+      Object.defineProperty(error, MISUSE, { value: true })
       Error.captureStackTrace?.(error, caller)
     }
     throw error

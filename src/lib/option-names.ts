@@ -5,7 +5,7 @@ import { describeType } from './describe-type.js'
  *
  * @param names all option names
  * @param place prefix of the names in messages, such as `signature.`. Default: none
- * @returns the options, without properties of the same names that a library has set on `Object.prototype`
+ * @returns the options
  * @throws TypeError that lists the option names
  */
 export function checkOptionNames<Options extends object>(
@@ -22,17 +22,7 @@ export function checkOptionNames<Options extends object>(
       throw new TypeError(`There is no option ${place}${name}. The options are ${names.join(', ')}.`)
     }
   }
-  return names.some((name) => name in Object.prototype) ? withoutInherited(options, names) : options
-}
-
-function withoutInherited<Options extends object>(options: Options, names: readonly string[]): Options {
-  const inherited = Object.prototype as Readonly<Record<string, unknown>>
-  const given: Record<string, unknown> = Object.create(null)
-  for (const name of names) {
-    const value = options[name as keyof Options]
-    if (value !== inherited[name]) given[name] = value
-  }
-  return given as Options
+  return options
 }
 
 /**

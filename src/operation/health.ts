@@ -19,41 +19,32 @@ export interface Problem {
   readonly message: string
 }
 
-const DRAINING: Problem = {
-  code: 'draining',
-  message: 'This process is shutting down.',
-}
+const DRAINING: Problem = { code: 'draining', message: 'This process is shutting down.' }
 
-const TOO_SLOW: Problem = {
-  code: 'store_unavailable',
-  message: `The check of the store, the inbox or the failures took longer than ${STORE_CALL_MS / 1000} s: is its backend reachable, and is a connection of its pool free?`,
-}
-
+const TOO_SLOW = unavailable(
+  `took longer than ${STORE_CALL_MS / 1000} s: is its backend reachable, and is a connection of its pool free?`,
+)
 // The message of a client may name credentials.
-const FAILED: Problem = {
-  code: 'store_unavailable',
-  message:
-    'The check of the store, the inbox or the failures failed with an error that is not a StoreError, so its message is not shown.',
-}
+const FAILED = unavailable('failed with an error that is not a StoreError, so its message is not shown.')
+const SAID_NO = unavailable('returned false.')
 
-const SAID_NO: Problem = {
-  code: 'store_unavailable',
-  message: 'The check of the store, the inbox or the failures returned false.',
+function unavailable(what: string): Problem {
+  return { code: 'store_unavailable', message: `The check of the store or the inbox ${what}` }
 }
 
 /**
  * Makes `health()`.
  *
- * @param checks ask the store or the inbox, and the failures; `undefined` for what cannot be asked
+ * @param check asks the store or the inbox; `undefined` if it cannot be asked
  */
-export function healthOf(drain: Drain, checks: readonly Check[]): () => Promise<Health> {
-  const problems = checks.flatMap((check) => (check === undefined ? [] : [problemFound(check)]))
+export function healthOf(drain: Drain, check: Check): () => Promise<Health> {
+  const problemNow = check === undefined ? undefined : problemFound(check)
 
   return async () => {
-    const found = drain.isClosing ? [] : await Promise.all(problems.map((problemNow) => problemNow()))
+    const found = drain.isClosing ? undefined : await problemNow?.()
     // Also if it began during the check.
-    const all = drain.isClosing ? [DRAINING] : found.filter((problem) => problem !== undefined)
-    return { ok: all.length === 0, problems: all }
+    const problem = drain.isClosing ? DRAINING : found
+    return { ok: problem === undefined, problems: problem === undefined ? [] : [problem] }
   }
 }
 

@@ -1,16 +1,19 @@
-import type { FailureFilter } from '../ledger/failures/failures.js'
+import type { FailureState } from '../ledger/failure.js'
+import type { EventFilter } from '../ledger/ledger.js'
 import type { Outcome } from '../receiver/outcome.js'
 import type { Health } from './health.js'
 
-/** The failures to replay: all conditions must hold. */
-export interface ReplayFilter extends Pick<FailureFilter, 'state' | 'kind' | 'account' | 'group'> {
+/** The events to replay: all conditions must hold. */
+export interface ReplayFilter extends Pick<EventFilter, 'kind' | 'account' | 'group'> {
+  /** Default: failing and parked. */
+  readonly state?: FailureState | undefined
   /** The most that are replayed. 1 to 1,000. Default 100. */
   readonly limit?: number | undefined
 }
 
 /** @typeParam Request the framework's own request */
 export interface ReplayOptions<Request = unknown> {
-  /** For `ctx.request`, and for `account`, `store` and `inbox` if they are functions of it. With `account`, its failures alone are replayed. */
+  /** For `ctx.request`, and for `account`, `store` and `inbox` if they are functions of it. With `account`, its events alone are replayed. */
   readonly request?: Request | undefined
 }
 
@@ -26,8 +29,8 @@ export interface Replayed extends Outcome {
  */
 export interface Operations<Request = unknown> {
   /**
-   * Whether this process should get deliveries, for a readiness probe: it is not draining, and the store or the inbox, and the failures, can
-   * be reached and have their tables. It takes 2 s at most, and never rejects. A store or an inbox that is a function of the request is not asked.
+   * Whether this process should get deliveries, for a readiness probe: it is not draining, and the store or the inbox can
+   * be reached and has its tables. It takes 2 s at most, and never rejects. A store or an inbox that is a function of the request is not asked.
    *
    * @example
    * ```ts
@@ -52,15 +55,16 @@ export interface Operations<Request = unknown> {
    */
   drain(options?: { readonly graceSeconds?: number | undefined } | null): Promise<void>
   /**
-   * Handles a kept failure now, once its cause is mended: its bytes are parsed and checked again, and go to the same handlers, through the
-   * same store or inbox, so that an event that was handled meanwhile is a `duplicate`. If it is handled, the failure is removed; if it fails
-   * again, that is counted, and one that is parked stays so. There is no signature to check: it was verified when the failure was kept.
+   * Handles an event that a ledger has kept now, once its cause is mended: its bytes are parsed and checked again, and go to the same handlers,
+   * through the same store or inbox, so that an event that was handled meanwhile is a `duplicate`. If it is handled, its failure is removed; if
+   * it fails again, that is counted, and it stays as it was, failing or parked. There is no signature to check: it was verified when the event
+   * was kept. Of two processes that replay one event, one runs it; the other one gets `in_flight`.
    *
-   * @param key of the failure. One of another namespace, or of another account, is not found
+   * @param key of the event. One of another namespace, or of another account, is not found
    * @param options.request for `ctx.request`, and for `account`, `store` and `inbox` if they are functions of it. Default: reading it throws
-   * @returns the outcome; `undefined` if there is no such failure
-   * @throws TypeError when there is no option `failures`, or one of the others needs a request and there is none
-   * @throws StoreError when the failures cannot be read
+   * @returns the outcome; `undefined` if no such event is failing or parked
+   * @throws TypeError when the store or the inbox is no ledger, or one of the options needs a request and there is none
+   * @throws StoreError when the ledger cannot be read
    * @example
    * ```ts
    * const replayed = await hooks.replay('orders/order.created/ord_1')
@@ -69,10 +73,10 @@ export interface Operations<Request = unknown> {
    */
   replay(key: string, options?: ReplayOptions<Request>): Promise<Outcome | undefined>
   /**
-   * The same for several: those that last failed longest ago first, a few at a time until their runs are over, within `concurrency`.
+   * The same for several: those that were first received first, a few at a time until their runs are over, within `concurrency`.
    *
    * @param filter which; `{}` for any of this namespace. At most `limit` are replayed, from 1 to 1,000; default 100, for `{}` too
-   * @returns the outcomes with their keys, in that order; fewer than there are if the list of the failures breaks off: call it again
+   * @returns the outcomes with their keys, in that order; fewer than there are if the ledger cannot be read further: call it again
    * @throws TypeError when the filter is invalid, or one of its conditions is there and undefined
    * @example
    * ```ts

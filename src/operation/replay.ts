@@ -1,30 +1,29 @@
-import { MAX_TIMER_SECONDS, REPLAYS_AT_ONCE, SETTLING_MS } from '../durations.js'
-import { codeOf, UnavailableError } from '../errors.js'
-import type { Failure, Failures } from '../ledger/failures/failures.js'
-import { checkFailureFilter, checkFailureLimit } from '../ledger/failures/rules.js'
+import { MAX_TIMER_SECONDS, REPLAYS_AT_ONCE, SETTLING_MS, STORE_CALL_MS } from '../durations.js'
+import { codeOf, StoreError, type UnavailableCode, UnavailableError } from '../errors.js'
+import { checkEventFilter, checkGroupLimit } from '../ledger/rules.js'
+import { isLedger, type KeepsFailures } from '../ledger/store.js'
 import { checkKey } from '../lib/check-key.js'
 import { describeType, describeValue } from '../lib/describe-type.js'
 import { causeOf } from '../lib/errors/message-of.js'
 import { checkOptionNames, isPlainObject, isRecord } from '../lib/option-names.js'
 import { within } from '../lib/time/alarm-clock.js'
-import type { AuthenticDelivery } from '../receiver/delivery.js'
+import type { AnyDelivery, AuthenticDelivery } from '../receiver/delivery.js'
 import type { Settings } from '../receiver/options/settings.js'
 import { draining, type Outcome } from '../receiver/outcome.js'
 import { DeliveryState, type Shared } from '../receiver/state.js'
 import type { Operations, Replayed, ReplayFilter, ReplayOptions } from './operations.js'
-import { readFailure, readPage } from './read-failures.js'
-import { replayedDelivery } from './replayed-delivery.js'
+import { type ReplayableEvent, readEvent, readPage } from './read-ledger.js'
 
 /** Takes an authentic delivery to its outcome; never rejects. */
 type Handle<Request> = (
   state: DeliveryState<Request>,
   delivery: AuthenticDelivery,
-  replayed: Failure,
+  replayedKey: string,
 ) => Promise<Outcome>
 
-/** The failures that a replay may take, and the account as the user's function returned it. */
+/** The events that a replay may take, and the account as the user's function returned it. */
 interface Scope<Request> {
-  readonly failures: Failures
+  readonly backend: KeepsFailures
   readonly id: string | undefined
   readonly account: unknown
   readonly request: Request | undefined
@@ -32,11 +31,13 @@ interface Scope<Request> {
 
 const FILTER_NAMES = ['state', 'kind', 'account', 'group', 'limit']
 
-/** The most of one call that are looked at: those that no handler takes, and those that fail again, which are listed again, included. */
+/** The most of one call that are looked at: those that no handler takes are not counted among the replayed. */
 const MOST_LISTED = 2_000
 
 /** Each may have a megabyte. */
 const PAGE = 20
+
+const FINAL: readonly string[] = ['handled', 'duplicate', 'discarded']
 
 /** Makes `replay()` of a receiver. */
 export function replaying<Request>(
@@ -44,7 +45,7 @@ export function replaying<Request>(
   shared: Shared<Request>,
   handle: Handle<Request>,
 ): Operations<Request>['replay'] {
-  const { failureTerms, namespace } = settings
+  const { namespace } = settings
   const longestMs = Math.min(settings.maxRunMs + SETTLING_MS, MAX_TIMER_SECONDS * 1000)
 
   async function replay(what: string | ReplayFilter, options?: ReplayOptions<Request>): Promise<unknown> {
@@ -57,113 +58,115 @@ export function replaying<Request>(
   }
 
   async function replayKey(key: string, scope: Scope<Request>): Promise<Outcome | undefined> {
-    const failure = await readFailure(scope.failures, key)
-    return failure !== undefined && isIn(scope, failure) ? replayOne(failure, scope).answer : undefined
+    const event = await readEvent(scope.backend.ledger, key)
+    return event !== undefined && isIn(scope, event) ? replayOne(event, scope).answer : undefined
   }
 
   async function replayMatching(filter: ReplayFilter, scope: Scope<Request>): Promise<readonly Replayed[]> {
     const { limit: given, account = scope.id, ...conditions } = checkOptionNames(filter, FILTER_NAMES)
-    const limit = checkFailureLimit(given)
-    checkFailureFilter({ ...conditions, account })
+    let left = checkGroupLimit(given)
+    checkEventFilter({ ...conditions, account }, 'groups')
     checkOwn(scope, account)
-    const query = {
-      ...conditions,
-      namespace,
-      ...(account === undefined ? {} : { account }),
-      order: 'oldest',
-    } as const
+    const query = { ...conditions, namespace, account, order: 'oldest' } as const
     const replayed: Replayed[] = []
-    const seen = new Set<string>()
     // Until their runs are over: a handler may outlive its answer.
     const running = new Set<Promise<void>>()
     // By then they are given up.
     const allOver = (): void => running.clear()
-    let after: Failure | undefined
-    let listed = 0
-    // A failure that no handler takes stays the oldest, and must not keep the others from their turn.
-    let left = limit
-    while (left > 0 && listed < MOST_LISTED) {
-      const reading = readPage(scope.failures, { ...query, after, limit: Math.min(left, PAGE) })
-      // Once some have run, their outcomes must not be lost with the rest of the list.
-      const page = await (after === undefined ? reading : reading.catch(() => []))
+    let after: ReplayableEvent | undefined
+    for (let listed = 0; left > 0 && listed < MOST_LISTED && !shared.drain.isClosed; ) {
+      let page: readonly ReplayableEvent[]
+      try {
+        page = await readPage(scope.backend.ledger, { ...query, after, limit: Math.min(left, PAGE) })
+      } catch (error) {
+        // Once some have run, their outcomes must not be lost: a further call begins with the rest.
+        if (replayed.length === 0) throw error
+        break
+      }
       const last = page.at(-1)
       // The end, or a foreign list that ignores the position.
-      if (last === undefined || isSamePlace(last, after)) break
+      if (last === undefined || last.key === after?.key) break
       after = last
       listed += page.length
-      const unseen: Failure[] = []
-      for (const failure of page) {
-        // One that fails again is listed again, as the latest.
-        if (seen.has(failure.key) || unseen.length === left || !isIn(scope, failure)) continue
-        seen.add(failure.key)
-        unseen.push(failure)
-      }
       const answers: Promise<Replayed>[] = []
-      for (const failure of unseen) {
+      for (const event of page.filter((one) => isIn(scope, one))) {
         while (running.size >= REPLAYS_AT_ONCE) await within(Promise.race(running), longestMs, allOver)
-        const { answer, over } = replayOne(failure, scope)
-        answers.push(answer.then((outcome) => ({ key: failure.key, ...outcome })))
+        const { answer, over } = replayOne(event, scope)
+        answers.push(answer.then((outcome) => ({ key: event.key, ...outcome })))
         running.add(over)
         void over.then(() => running.delete(over))
       }
       const outcomes = await Promise.all(answers)
       replayed.push(...outcomes)
+      // One that no handler takes must not keep the others from their turn.
       left -= outcomes.filter(({ outcome }) => outcome !== 'unhandled').length
-      if (shared.drain.isClosed) break
     }
     return replayed
   }
 
   function replayOne(
-    failure: Failure,
+    event: ReplayableEvent,
     scope: Scope<Request>,
   ): { answer: Promise<Outcome>; over: Promise<void> } {
-    const state = new DeliveryState(replayedDelivery(failure.rawBody, scope.request), shared)
-    const answer = answerOf(failure, scope, state)
+    const state = new DeliveryState(replayedDelivery(event.rawBody, scope.request), shared)
+    const answer = answerOf(event, scope, state)
     return { answer, over: answer.then(() => state.whenOver()) }
   }
 
   async function answerOf(
-    failure: Failure,
-    { account }: Scope<Request>,
+    event: ReplayableEvent,
+    { account, backend }: Scope<Request>,
     state: DeliveryState<Request>,
   ): Promise<Outcome> {
-    const { rawBody, signedAt, secretIndex } = failure
+    const { key, rawBody, signedAt, secretIndex, failure } = event
     state.isVerified = true
-    state.replayed = true
-    state.account = failure.account
+    state.replay = { seen: failure.count + failure.replays }
+    state.account = event.account
     state.secretIndex = secretIndex
     if (shared.drain.isClosed) return state.end(draining())
-    const outcome = await handle(state, { rawBody, signedAt, secretIndex, account }, failure)
-    // The guard has found it handled, and removed nothing.
-    if (outcome.outcome === 'duplicate') await state.failure?.remove()
+    const outcome = await handle(state, { rawBody, signedAt, secretIndex, account }, key)
+    // A key of bytes, whose event has one of its own by now.
+    if (FINAL.includes(outcome.outcome) && state.key !== key) {
+      const forgetting = Promise.resolve().then(() => backend.forget(key))
+      const tooLate = (): never => {
+        throw new StoreError('store_unavailable', "The ledger's forget took too long.")
+      }
+      await within(forgetting, STORE_CALL_MS, tooLate).catch((error) => state.report(error))
+    }
     return outcome
   }
 
   async function scopeOf(request: Request | undefined): Promise<Scope<Request>> {
-    if (failureTerms === undefined)
-      throw new TypeError('replay needs the option failures: nothing is kept without it.')
-    const { failures } = failureTerms
     const [needing] = settings.needRequest
     if (needing !== undefined && request === undefined) {
       throw new TypeError(
         `replay needs a request, because the option ${needing} is a function of it: replay(…, { request }).`,
       )
     }
+    const backend = await within(
+      Promise.resolve(settings.backendFor(request as Request)),
+      STORE_CALL_MS,
+      tooSlow('store_unavailable', 'store or inbox'),
+    )
+    if (!isLedger(backend)) {
+      throw new TypeError(
+        'replay needs a ledger, which keeps events that were not handled: a store or an inbox on Postgres, MySQL, SQLite, D1 or Durable Objects, or memoryStore().',
+      )
+    }
     if (!settings.needRequest.includes('account')) {
-      return { failures, id: undefined, account: undefined, request }
+      return { backend, id: undefined, account: undefined, request }
     }
     const found = { account: undefined as string | undefined }
     const finding = Promise.resolve(settings.signerFor(request as Request, found)).catch(rethrowForReplay)
-    const { account } = await within(finding, settings.timeoutMs, tookTooLong)
+    const { account } = await within(finding, settings.timeoutMs, tooSlow('account_unavailable', 'account'))
     if (found.account === undefined)
       throw new TypeError('Your account function knows no account for the request given to replay.')
-    return { failures, id: found.account, account, request }
+    return { backend, id: found.account, account, request }
   }
 
-  function isIn({ id }: Scope<Request>, failure: Failure): boolean {
+  function isIn({ id }: Scope<Request>, event: ReplayableEvent): boolean {
     const prefix = id === undefined ? `${namespace}/` : `${namespace}/${id}/`
-    return failure.namespace === namespace && failure.account === id && failure.key.startsWith(prefix)
+    return event.namespace === namespace && event.account === id && event.key.startsWith(prefix)
   }
 
   return replay as Operations<Request>['replay']
@@ -172,7 +175,7 @@ export function replaying<Request>(
 function checkOwn({ id }: Scope<unknown>, account: string | undefined): void {
   if (id === undefined || account === id) return
   throw new TypeError(
-    `An account replays its own failures alone: the request is of ${id}, and account is ${describeValue(account)}.`,
+    `An account replays its own events alone: the request is of ${id}, and account is ${describeValue(account)}.`,
   )
 }
 
@@ -184,11 +187,11 @@ function checkWhat(what: unknown): void {
   }
   if (!isRecord(what)) {
     throw new TypeError(
-      `replay needs the key of a failure, or a filter such as { group }, not ${describeType(what)}.`,
+      `replay needs the key of an event, or a filter such as { group }, not ${describeType(what)}.`,
     )
   }
   if ('key' in what) throw new TypeError('replay takes the key itself: replay(key), not replay({ key }).')
-  checkPlain('the filter of replay', what, '{} for every failure')
+  checkPlain('the filter of replay', what, '{} for every event')
   for (const [name, value] of Object.entries(what)) {
     if (value === undefined)
       throw new TypeError(
@@ -211,13 +214,23 @@ function rethrowForReplay(error: unknown): never {
   })
 }
 
-function tookTooLong(): never {
-  throw new UnavailableError(
-    'account_unavailable',
-    'Your account function took too long: nothing was replayed.',
-  )
+function tooSlow(code: UnavailableCode, what: string): () => never {
+  return () => {
+    throw new UnavailableError(code, `Your ${what} function took too long: nothing was replayed.`)
+  }
 }
 
-function isSamePlace(one: Failure, other: Failure | undefined): boolean {
-  return one.key === other?.key && one.lastAt.getTime() === other.lastAt.getTime()
+/** The delivery of a replay, whose request may be missing: only reading it throws. */
+function replayedDelivery<Request>(rawBody: Uint8Array, request: Request | undefined): AnyDelivery<Request> {
+  return {
+    header: undefined,
+    body: rawBody,
+    hasRequest: request !== undefined,
+    get request(): Request {
+      if (request !== undefined) return request
+      throw new TypeError(
+        'This is a replay without a request: pass one, replay(…, { request }), or look at ctx.replayed first.',
+      )
+    },
+  }
 }

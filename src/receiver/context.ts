@@ -1,11 +1,10 @@
 import type { HandlerContext } from '../event/handlers.js'
 import type { Grant } from '../ledger/guard.js'
-import type { AbortSource } from '../lib/abort-source.js'
 import { type AuthenticDelivery, giveRequest } from './delivery.js'
 import type { DeliveryState } from './state.js'
 
-/** The source of a context's signal: under a symbol, and no private field, because a proxy of the context has none. */
-const ABORTING = Symbol('aborting')
+/** The delivery of a context: under a symbol, and no private field, because a proxy of the context has none. */
+const STATE = Symbol('state')
 
 /** The context of a handler. Its signal is made on first read, by a getter that is not its own: a copy (`{ ...ctx }`) has none. */
 class DeliveryContext<Request> implements HandlerContext<Request> {
@@ -20,7 +19,7 @@ class DeliveryContext<Request> implements HandlerContext<Request> {
   declare readonly secretIndex: number
   declare readonly rawBody: Uint8Array
   declare readonly tx: unknown
-  declare private readonly [ABORTING]: AbortSource
+  declare private readonly [STATE]: { readonly signal: AbortSignal }
 
   constructor(
     state: DeliveryState<Request>,
@@ -38,11 +37,11 @@ class DeliveryContext<Request> implements HandlerContext<Request> {
     this.secretIndex = secretIndex
     this.rawBody = rawBody
     this.tx = tx
-    this[ABORTING] = state.aborting
+    this[STATE] = state
   }
 
   get signal(): AbortSignal {
-    return this[ABORTING].signal
+    return this[STATE].signal
   }
 }
 

@@ -1,15 +1,14 @@
 import { LOG_WINDOW_MS } from '../durations.js'
 import { codeOf, isWebhookError } from '../errors.js'
 import { callSafely } from '../lib/call-safely.js'
-import { causeOf, messageOf } from '../lib/errors/message-of.js'
-import { readProperty } from '../lib/errors/read-property.js'
+import { textOf } from '../lib/errors/database-error.js'
+import { causesOf, messageOf, readProperty } from '../lib/errors/message-of.js'
 import { redactError } from '../lib/errors/redact-error.js'
-import { adviceOnText } from '../lib/errors/unstorable.js'
 import { userFrames } from '../lib/errors/user-frames.js'
 import { monotonicMs } from '../lib/time/timers.js'
 import type { ReachedLimit } from '../operation/run-slots.js'
 import type { Delivery } from './delivery.js'
-import { thrownByUser } from './thrown-by-user.js'
+import { thrownByUser } from './failure/cause.js'
 
 /** The delivery that a line is about; what is not known yet is empty or undefined. */
 export interface LoggedDelivery {
@@ -26,7 +25,6 @@ export interface LoggedDelivery {
 /** A line is for a person to read: the values in a message may come from a stranger and be long. */
 const MAX_LINE_LENGTH = 1000
 const MAX_STACK_LINES = 50
-const MAX_CAUSES = 5
 /** The most errors that are shown of an AggregateError. */
 const MAX_ERRORS = 5
 /** The most characters of a path or a kind, so that the message has room: a stranger chooses them. A key is bounded. */
@@ -255,17 +253,11 @@ function printable(line: string): string {
 
 /** The stacks of an error and its causes. Each line is indented, so that its text cannot pass for a log entry. */
 function stackLines(error: unknown): string[] {
-  const lines: string[] = []
-  let current = error
-  for (let depth = 0; depth <= MAX_CAUSES && current !== undefined; depth++) {
-    const [head = '', ...below] = stackOf(current).split('\n')
-    lines.push(
-      `    ${depth === 0 ? '' : 'caused by '}${head}`,
-      ...[...userFrames(below), ...headsWithin(current)].map((line) => `    ${line}`),
-    )
-    current = causeOf(current)
-  }
-  return lines.slice(0, MAX_STACK_LINES).map(printable)
+  const lines = causesOf(error).flatMap((cause, depth) => {
+    const [head = '', ...below] = stackOf(cause).split('\n')
+    return [`${depth === 0 ? '' : 'caused by '}${head}`, ...userFrames(below), ...headsWithin(cause)]
+  })
+  return lines.slice(0, MAX_STACK_LINES).map((line) => printable(`    ${line}`))
 }
 
 /** The first lines of the errors in an AggregateError, such as that of `Promise.any`, or in a SuppressedError. */
@@ -282,4 +274,20 @@ function headsWithin(error: unknown): string[] {
 function stackOf(error: unknown): string {
   const stack = readProperty(error, 'stack')
   return typeof stack === 'string' && stack !== '' ? stack : messageOf(error)
+}
+
+/** Postgres, in `jsonb`: of half of a surrogate pair only the detail says more than that the JSON is invalid. MySQL says it in its message. */
+const SAYS = /unsupported Unicode escape|invalid byte sequence for encoding|surrogate/i
+/** The SQLSTATEs of the first two, whose messages may be in another language. */
+const CODES = /^(22P05|22021)$/
+
+/** What to do about a text that a database has refused; empty for any other error. A library may have wrapped that of the database. */
+function adviceOnText(error: unknown): string {
+  const refuses = causesOf(error).some((cause) => {
+    const texts = [messageOf(cause), textOf(readProperty(cause, 'detail'))]
+    return CODES.test(textOf(readProperty(cause, 'code'))) || texts.some((text) => SAYS.test(text))
+  })
+  return refuses
+    ? ' A text has NUL or half of a surrogate pair, which the database refuses at each retry: write storable(value), exported by tix-webhooks.'
+    : ''
 }

@@ -63,8 +63,5 @@ export function giveRequest(
   state: { readonly hasRequest: boolean; readonly request: unknown },
 ): void {
   if (state.hasRequest) context.request = state.request
-  else {
-    const descriptor = { __proto__: null, get: () => state.request, configurable: true }
-    Object.defineProperty(context, 'request', descriptor as PropertyDescriptor)
-  }
+  else Object.defineProperty(context, 'request', { get: () => state.request, configurable: true })
 }

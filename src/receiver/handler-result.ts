@@ -1,9 +1,8 @@
 import { isWebhookError, RunError } from '../errors.js'
-import { isAwaitable } from '../lib/call-safely.js'
-import { isError } from '../lib/errors/is-error.js'
+import { isThenable } from '../lib/call-safely.js'
+import { isError } from '../lib/errors/message-of.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
 import { isPlainObject } from '../lib/option-names.js'
-import { partsOf } from '../lib/parts-of.js'
 
 /**
  * Waits for what a handler returned, and judges it by its own nature, never by the names of its fields: those are the user's data. A list
@@ -16,27 +15,20 @@ import { partsOf } from '../lib/parts-of.js'
  * handler failed or has not run
  */
 export function settled(returned: unknown, kind: string): MaybePromise<void> {
-  return returned === undefined ? undefined : settledOnce(returned, kind, new Set())
-}
-
-/** @param seen the lists that were looked at: one may contain itself */
-function settledOnce(returned: unknown, kind: string, seen: Set<unknown>): MaybePromise<void> {
-  if (isAwaitable(returned)) return awaited(returned, kind, seen)
-  const promises: Promise<void>[] = []
-  const others: unknown[] = []
-  for (const part of partsOf(returned, seen)) {
-    if (isAwaitable(part)) promises.push(awaited(part, kind, seen))
-    else others.push(part)
-  }
+  if (returned === undefined) return undefined
+  if (isThenable(returned)) return awaited(returned, kind)
+  const parts: unknown[] = Array.isArray(returned) ? returned.flat(Number.POSITIVE_INFINITY) : [returned]
+  const promises = parts.filter(isThenable)
   const checkOthers = (): void => {
-    for (const other of others) checkReturned(other, kind)
+    for (const part of parts) if (!isThenable(part)) checkReturned(part, kind)
   }
-  return promises.length === 0 ? checkOthers() : Promise.all(promises).then(checkOthers)
+  return promises.length === 0
+    ? checkOthers()
+    : Promise.all(promises.map((one) => awaited(one, kind))).then(checkOthers)
 }
 
-async function awaited(promise: PromiseLike<unknown>, kind: string, seen: Set<unknown>): Promise<void> {
-  const value = await promise
-  const settling = value === undefined ? undefined : settledOnce(value, kind, seen)
+async function awaited(promise: PromiseLike<unknown>, kind: string): Promise<void> {
+  const settling = settled(await promise, kind)
   if (isPromise(settling)) await settling
 }
 
@@ -102,4 +94,34 @@ function failedQuery(value: object): Failure | undefined {
   const { data, error } = value as { readonly data?: unknown; readonly error?: unknown }
   if (data !== null || typeof error !== 'object' || error === null) return undefined
   return { what: 'a result whose data is null, with an error: throw the error.', cause: error }
+}
+
+/**
+ * The error to report of what a handler threw: its own, unless that needs an explanation.
+ *
+ * @param kind the kind of the event, for the message
+ */
+export function explainThrown(thrown: unknown, kind: string): unknown {
+  const mistake = mistakeIn(thrown)
+  if (mistake === undefined) return thrown
+  return new RunError('handler_failed', `The handler of ${kind} threw ${mistake}`, { cause: thrown })
+}
+
+function mistakeIn(thrown: unknown): string | undefined {
+  try {
+    const { name, code, stack, status, statusCode } = Object(thrown) as Readonly<Record<string, unknown>>
+    const copied = /^(RetryLater|Discard)\b/.exec(`${name}`) ?? /^(RetryLater|Discard)\b/.exec(`${stack}`)
+    if (copied !== null || code === 'retry_later' || code === 'discarded') {
+      const [signal = code === 'discarded' ? 'Discard' : 'RetryLater'] = copied ?? []
+      return `a copy of a ${signal}, such as a worker thread or structuredClone makes, which counts as any other error: catch it, and throw a new ${signal}.`
+    }
+    const success = [status, statusCode].find((one) => typeof one === 'number' && Math.floor(one / 100) === 2)
+    if (success !== undefined) {
+      return `something with status ${success}, and whatever is thrown is a failure. If the event was handled, return instead; if it must never be handled, throw a Discard.`
+    }
+  } catch {
+    // A getter or a proxy that throws.
+  }
+  if (isError(thrown)) return undefined
+  return `something that is not an Error (${typeof thrown}): throw new Error(…), so that its message and stack can be reported.`
 }

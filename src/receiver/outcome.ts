@@ -16,7 +16,7 @@ import {
 import type { Denial } from '../ledger/guard.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
-import { explainThrown } from './handler-error.js'
+import { explainThrown } from './handler-result.js'
 
 /** The ways a delivery can end. */
 export type OutcomeName =

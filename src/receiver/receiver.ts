@@ -1,7 +1,7 @@
+import type { UnknownEvent } from '../event/events.js'
 import { type EventKey, type KeyContext, keyOf, storedKey } from '../event/key.js'
 import { checkData, parseEnvelope } from '../event/payload.js'
 import type { SchemaMap } from '../event/schema.js'
-import type { Failure } from '../ledger/failures/failures.js'
 import { type Caller, checkedFor } from '../lib/call-site.js'
 import { checkTimerSeconds } from '../lib/check-number.js'
 import { isPromise } from '../lib/maybe-promise.js'
@@ -10,6 +10,7 @@ import { Drain } from '../operation/drain.js'
 import { healthOf } from '../operation/health.js'
 import type { Operations } from '../operation/operations.js'
 import { replaying } from '../operation/replay.js'
+import type { RunSlots } from '../operation/run-slots.js'
 import type { Account } from '../signature/account.js'
 import { parseSignatureHeader } from '../signature/header.js'
 import { verified } from '../signature/match.js'
@@ -17,7 +18,6 @@ import { incompleteIfCutOff, readBody } from './body/body.js'
 import { contextOf } from './context.js'
 import { DefaultLog } from './default-log.js'
 import { type AuthenticDelivery, type Delivery, giveRequest, mismatchHint } from './delivery.js'
-import { keptBeforeRun } from './failure/before-run.js'
 import { DeliveryFailure } from './failure/delivery-failure.js'
 import { askingBefore } from './handled-before.js'
 import type { WebhookOptions } from './options/options.js'
@@ -28,6 +28,7 @@ import {
   type Outcome,
   outcomeOfFault,
   overloaded,
+  parked,
   UNHANDLED,
 } from './outcome.js'
 import { type RunCalls, runOnce, timedOutBeforeRun } from './run.js'
@@ -111,59 +112,34 @@ export function createReceiverFor<
   /**
    * Takes an authentic delivery, or the replay of one, to its outcome: data that no handler takes is not checked. Never rejects.
    *
-   * @param replayed the failure that is replayed
+   * @param replayedKey the key of the event that is replayed, as it is kept
    */
   async function handle(
     state: DeliveryState<Request>,
     delivery: AuthenticDelivery,
-    replayed?: Failure,
+    replayedKey?: string,
   ): Promise<Outcome> {
-    const { clock, account: id } = state
-    const { rawBody, secretIndex, account } = delivery
-    const { failureTerms } = settings
-    const failure = failureTerms && new DeliveryFailure(failureTerms, state, delivery, replayed?.key)
-    state.failure = failure
+    state.failure =
+      settings.failureTerms && new DeliveryFailure(settings.failureTerms, state, delivery, replayedKey)
     try {
-      const envelope = parseEnvelope(rawBody)
-      const kind = envelope.type
-      state.kind = kind
-      state.createdAt = envelope.created_at
-      failure?.isOf(envelope)
-      const handler = settings.handlerFor(kind)
+      const envelope = parseEnvelope(delivery.rawBody)
+      state.isOf(envelope)
+      const handler = settings.handlerFor(envelope.type)
       if (handler === undefined) {
         state.reportUnhandled()
         return state.end(UNHANDLED)
       }
 
-      // The key is made before the data is checked, so that a schema that changes its input cannot change the key.
-      let eventKey: EventKey | null
-      try {
-        const known = replayed && storedKey(replayed.key, settings.namespace, id)
-        const keyed: Omit<KeyContext, 'request'> = { rawBody, secretIndex, account }
-        giveRequest(keyed, state)
-        // A promise is a digest: a key function is synchronous.
-        eventKey = known ?? (await keyOf(settings.key, envelope, keyed as KeyContext<Request>))
-      } catch (fault) {
-        // If the data is invalid too, checkData throws: that is the likelier cause.
-        await clock.inTime(Promise.resolve(checkData(envelope, settings.schemas)), timedOut)
-        throw fault
-      }
-      const key = eventKey === null ? null : eventKey(settings.namespace, id ?? null)
-      if (key !== null) state.key = key
+      const eventKey = await keyFor(envelope, state, delivery, replayedKey)
+      const key = eventKey === null ? null : eventKey(settings.namespace, state.account ?? null)
+      // It was kept by its bytes, and of its own key nothing was listed.
+      if (state.replayed && key !== replayedKey) state.replay = { seen: 0 }
+      state.hasKey(key)
       const checked = checkData(envelope, settings.schemas)
-      const event = isPromise(checked) ? await clock.inTime(checked, timedOut) : checked
-      if (failure !== undefined) await failure.identify()
+      const event = isPromise(checked) ? await state.clock.inTime(checked, timedOut) : checked
 
-      if (settings.slots !== undefined) {
-        state.keepAlive()
-        const sender = { namespace: settings.namespace, account: id }
-        const slot = await settings.slots.take(sender, clock, settings)
-        if (typeof slot === 'string') {
-          state.reportOverload(slot, settings.slots.limits)
-          return state.end(overloaded())
-        }
-        state.slot = slot
-      }
+      const overload = settings.slots && (await takeSlot(state, settings.slots))
+      if (overload !== undefined) return state.end(overload)
 
       // The guard claims the event, has its handler run, and records the end.
       const calls: RunCalls = {
@@ -172,8 +148,49 @@ export function createReceiverFor<
       }
       return state.end(await runOnce(key, state, calls, settings))
     } catch (fault) {
-      return state.end(await keptBeforeRun(outcomeOfFault(fault), state, settings.guard))
+      return state.end(await keptBeforeRun(outcomeOfFault(fault), state))
     }
+  }
+
+  /** The key of the event; `null` if it is to run without one. It is made before the data is checked, so that a schema that changes its input cannot change the key. */
+  async function keyFor(
+    envelope: UnknownEvent,
+    state: DeliveryState<Request>,
+    { rawBody, secretIndex, account }: AuthenticDelivery,
+    replayedKey: string | undefined,
+  ): Promise<EventKey | null> {
+    const known = replayedKey && storedKey(replayedKey, settings.namespace, state.account)
+    if (known) return known
+    const keyed: Omit<KeyContext, 'request'> = { rawBody, secretIndex, account }
+    giveRequest(keyed, state)
+    try {
+      return await keyOf(settings.key, envelope, keyed as KeyContext<Request>)
+    } catch (fault) {
+      // If the data is invalid too, checkData throws: that is the likelier cause.
+      await state.clock.inTime(Promise.resolve(checkData(envelope, settings.schemas)), timedOut)
+      throw fault
+    }
+  }
+
+  /** Waits for a place among the runs. @returns the outcome if there is none in time */
+  async function takeSlot(state: DeliveryState<Request>, slots: RunSlots): Promise<Outcome | undefined> {
+    state.keepAlive()
+    const sender = { namespace: settings.namespace, account: state.account }
+    const slot = await slots.take(sender, state.clock, settings)
+    if (typeof slot !== 'string') {
+      state.slot = slot
+      return undefined
+    }
+    state.reportOverload(slot, slots.limits)
+    return overloaded()
+  }
+
+  /** Keeps the failure of a delivery that ended before its run: before the answer if there is time, else after it. */
+  async function keptBeforeRun(outcome: Outcome, state: DeliveryState<Request>): Promise<Outcome> {
+    if (!state.failure?.isKept(outcome)) return outcome
+    const keeping = settings.guard.keep(state, outcome)
+    state.track(keeping)
+    return (await state.clock.inTime(keeping, () => false)) ? parked(outcome.error) : outcome
   }
 
   function timedOut(): never {
@@ -182,7 +199,7 @@ export function createReceiverFor<
 
   return {
     receive,
-    health: healthOf(drain, [settings.guard.check, settings.failureTerms?.check]),
+    health: healthOf(drain, settings.guard.check),
     // It may be given as a listener, which gets arguments of all kinds: the app itself, in a hook of Fastify.
     drain: async (given) =>
       drain.close(checkTimerSeconds('graceSeconds', given?.graceSeconds ?? 0, 0) * 1000),

@@ -15,7 +15,6 @@ import {
   outcomeOfDenial,
   outcomeOfFault,
   outcomeOfThrown,
-  parked,
 } from './outcome.js'
 import type { DeliveryState } from './state.js'
 
@@ -23,7 +22,7 @@ import type { DeliveryState } from './state.js'
 type RunState<Request> = GuardedDelivery<Request> &
   Pick<
     DeliveryState<Request>,
-    'kind' | 'attempt' | 'hasBegun' | 'failure' | 'slot' | 'aborting' | 'keepAlive' | 'track'
+    'kind' | 'attempt' | 'hasBegun' | 'slot' | 'abortedFor' | 'keepAlive' | 'track'
   >
 
 /** The user's functions, with their arguments. */
@@ -111,10 +110,10 @@ class Run<Request> implements Bounded {
   }
 
   private call(grant: Grant): MaybePromise<Outcome> {
-    const { clock, kind, aborting } = this.state
+    const { clock, kind, abortedFor } = this.state
     const { nowMs } = clock
     // For example, the lease was lost while handledBefore ran.
-    if (aborting.isAborted) return this.endAs(outcomeOfFault(abortedBeforeRun(aborting.signal.reason)))
+    if (abortedFor !== undefined) return this.endAs(outcomeOfFault(abortedBeforeRun(abortedFor.reason)))
     // Checked by the clock: after a blocked event loop, the timer has not fired yet.
     if (nowMs >= clock.deadlineMs) {
       return this.endAs(outcomeOfFault(timedOutBeforeRun(this.terms.timeoutMs)))
@@ -164,7 +163,7 @@ class Run<Request> implements Bounded {
     this.answer = deferred()
     ended.then(
       (end) => this.finish(outcomeOf(end)),
-      (fault) => this.finishUnguarded(outcomeOfFault(fault)),
+      (fault) => this.finish(outcomeOfFault(fault)),
     )
     return this.answer.promise
   }
@@ -193,20 +192,9 @@ class Run<Request> implements Bounded {
     const { kind, hasBegun } = this.state
     const error = givenUp(hasBegun ? `The handler of ${kind}` : 'handledBefore', this.terms.maxRunMs)
     const outcome = outcomeOfFault(error)
-    this.grant?.abandon(error)
+    this.grant?.giveUp(outcome)
     this.state.abort(error)
-    this.state.failure?.keepLater(outcome)
     this.finish(outcome)
-  }
-
-  /** The guard itself has failed, as at a COMMIT that is refused, so it has not kept the failure. */
-  private async finishUnguarded(outcome: Outcome): Promise<void> {
-    const { failure, clock } = this.state
-    if (failure === undefined || !failure.isKeptAs(outcome)) return this.finish(outcome)
-    const keeping = failure.keep(outcome)
-    this.state.track(keeping)
-    const kept = await clock.inTime(keeping, () => undefined)
-    this.finish(kept === 'parked' && !failure.isReplay ? parked(outcome.error) : outcome)
   }
 
   private finish(outcome: Outcome): void {

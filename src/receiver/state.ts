@@ -1,8 +1,12 @@
 import { SETTLING_MS } from '../durations.js'
 import { ConfigurationError } from '../errors.js'
-import type { GuardedDelivery } from '../ledger/guard.js'
-import { AbortSource } from '../lib/abort-source.js'
+import type { UnknownEvent } from '../event/events.js'
+import type { FailedDelivery } from '../ledger/failure.js'
+import type { GuardedDelivery, WorkEnd } from '../ledger/guard.js'
+import type { EventFacts, ReplayTerms } from '../ledger/store.js'
 import { callSafely } from '../lib/call-safely.js'
+import { defined } from '../lib/defined.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 import { AlarmClock } from '../lib/time/alarm-clock.js'
 import { monotonicMs } from '../lib/time/timers.js'
 import type { Bounded, Drain } from '../operation/drain.js'
@@ -16,7 +20,7 @@ import { isFault, isRefusal, type Outcome, statusOf } from './outcome.js'
 
 /** The parts of a receiver that its deliveries share. */
 export interface Shared<Request> {
-  readonly settings: Pick<Settings<Request>, 'timeoutMs' | 'onDelivery' | 'onError' | 'now'>
+  readonly settings: Pick<Settings<Request>, 'timeoutMs' | 'onDelivery' | 'onError' | 'now' | 'namespace'>
   readonly drain: Drain
   /** Written to if there is no `onError`, or if it throws. */
   readonly log: DefaultLog
@@ -31,6 +35,8 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   createdAt = ''
   /** Undefined until it is made, and for an event without one. */
   key: string | undefined = undefined
+  /** Whether the event is to run without deduplication. */
+  isKeyless = false
   attempt: number | undefined = undefined
   /** Whether its handler was called. */
   hasBegun = false
@@ -41,14 +47,16 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   signatureAgeSeconds: number | undefined = undefined
   /** Whether signature and timestamp are those of a fresh delivery: before, anybody may have sent it. */
   isVerified = false
-  /** Whether it is a replay. */
-  replayed = false
+  /** Present for a replay. */
+  replay: ReplayTerms | undefined = undefined
   /** Of an authentic delivery, if failures are kept. */
   failure: DeliveryFailure | undefined = undefined
   /** Among the runs, if their number is limited. */
   slot: RunSlot | undefined = undefined
-  /** Of the handler's signal. */
-  readonly aborting: AbortSource = new AbortSource()
+  /** Why the handler's signal has aborted: the first reason counts. */
+  abortedFor: { readonly reason: unknown } | undefined = undefined
+  /** Not private to JavaScript, like the rest: test runners clone what differs. */
+  private controller: AbortController | undefined
   private run: Promise<unknown> | undefined
   private whenFinished: (() => void) | undefined
 
@@ -69,8 +77,45 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
     return this.delivery.hasRequest !== false
   }
 
+  /** To be called once the envelope is read, before the user's code gets it. */
+  isOf(envelope: UnknownEvent): void {
+    this.kind = envelope.type
+    this.createdAt = envelope.created_at
+    this.failure?.isAbout(envelope)
+  }
+
+  /** To be called once the key is made; `null`: the event is to run without deduplication. */
+  hasKey(key: string | null): void {
+    if (key === null) this.isKeyless = true
+    else this.key = key
+  }
+
+  get facts(): EventFacts {
+    const { account, kind } = this
+    const { namespace } = this.shared.settings
+    return account === undefined ? { namespace, kind } : { namespace, account, kind }
+  }
+
+  get replayed(): boolean {
+    return this.replay !== undefined
+  }
+
+  failureOf(end: WorkEnd, retainMs: number): MaybePromise<FailedDelivery | undefined> {
+    return this.failure?.describe(end, retainMs)
+  }
+
+  /** The handler's signal, which is made on first read: a run that never looks at it pays nothing. */
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController()
+      if (this.abortedFor !== undefined) this.controller.abort(this.abortedFor.reason)
+    }
+    return this.controller.signal
+  }
+
   abort(reason: unknown): void {
-    this.aborting.abort(reason)
+    this.abortedFor ??= { reason }
+    this.controller?.abort(reason)
   }
 
   /**
@@ -127,13 +172,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
       this.log(error, isRefused)
       return
     }
-    const { delivery, kind, key, account } = this
-    const ctx = {
-      request: requestOf(delivery),
-      ...(kind === '' ? {} : { kind }),
-      ...(key === undefined ? {} : { key }),
-      ...(account === undefined ? {} : { account }),
-    }
+    const ctx = { request: requestOf(this.delivery), ...this.known }
     callSafely(
       () => onError(error, ctx),
       (thrown) => {
@@ -141,6 +180,11 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
         this.log(error, isRefused)
       },
     )
+  }
+
+  private get known(): Pick<DeliveryRecord, 'kind' | 'key' | 'account'> {
+    const { kind, key, account } = this
+    return defined({ kind: kind || undefined, key, account })
   }
 
   private log(error: unknown, isRefused: boolean): void {
@@ -190,20 +234,13 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
     if (isAnswered(this.delivery)) this.report(answeredByOthers(name))
     const { onDelivery } = settings
     if (onDelivery === undefined) return
-    const { kind, key, account, attempt, secretIndex, signatureAgeSeconds, replayed } = this
+    const { attempt, secretIndex, signatureAgeSeconds, replayed } = this
     const record: DeliveryRecord = {
       outcome: name,
       status: statusOf(outcome),
-      ...(code === undefined ? {} : { code }),
-      ...(kind === '' ? {} : { kind }),
-      ...(key === undefined ? {} : { key }),
-      ...(account === undefined ? {} : { account }),
-      ...(attempt === undefined ? {} : { attempt }),
-      ...(secretIndex === undefined ? {} : { secretIndex }),
-      ...(signatureAgeSeconds === undefined ? {} : { signatureAgeSeconds }),
-      ...(replayed ? { replayed } : {}),
+      ...defined({ code, attempt, secretIndex, signatureAgeSeconds, replayed: replayed || undefined, error }),
+      ...this.known,
       durationMs: this.clock.elapsedMs,
-      ...(error === undefined ? {} : { error }),
     }
     callSafely(
       () => onDelivery(record, { request: requestOf(this.delivery) }),

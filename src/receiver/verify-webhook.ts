@@ -34,8 +34,6 @@ export async function parseEvent<Schemas extends SchemaMap<keyof Schemas> = Reco
   return event as HandledEvent<Schemas>
 }
 
-const NO_SCHEMAS: SchemaMap = {}
-
 const OPTION_NAMES = [...VERIFY_OPTION_NAMES, 'schemas']
 
 /**
@@ -57,8 +55,8 @@ export async function verifyWebhook<Schemas extends SchemaMap<keyof Schemas> = R
   options: VerifyOptions & ParseOptions<Schemas>,
 ): Promise<HandledEvent<Schemas>> {
   const given = checkOptionNames(options, OPTION_NAMES)
-  const schemas = given.schemas ?? NO_SCHEMAS
-  if (schemas !== NO_SCHEMAS) checkSchemas(schemas)
+  const schemas: SchemaMap = given.schemas ?? {}
+  checkSchemas(schemas)
   const bytes = bytesOf(rawBody)
   const verified = verifyBytes(bytes, header, given)
   if (isPromise(verified)) await verified

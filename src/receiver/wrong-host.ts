@@ -81,7 +81,6 @@ function hostOf(first: Argument | undefined, second: Argument | undefined): Host
   if (isFunction(first?.req?.header)) return 'hono'
   if (isFunction(second?.code)) return 'fastify'
   if (isFunction(second?.writeHead)) return first?.originalUrl === undefined ? 'node' : 'express'
-  // Last, because a library can set `get` on Object.prototype.
   if (isFunction(first?.headers?.get)) return 'fetch'
   return isFunction(first?.request?.headers?.get) ? 'context' : undefined
 }

@@ -97,7 +97,8 @@ function isUnknown(found: unknown): boolean {
 
 /** @throws ConfigurationError when it is no account */
 function signerOf(found: unknown, state: { account: string | undefined }): Signer {
-  const { id, secret } = fieldsOf(found)
+  if (!isRecord(found)) throw misconfigured(describeType(found))
+  const { id, secret } = found
   if (!isName(id)) {
     ignoreRejection(id)
     ignoreRejection(secret)
@@ -110,18 +111,8 @@ function signerOf(found: unknown, state: { account: string | undefined }): Signe
   return { keys: returnedKeys(secret as Secrets, `the secret of the account ${id}`), account: found }
 }
 
-function fieldsOf(found: unknown): { readonly id?: unknown; readonly secret?: unknown } {
-  try {
-    if (isRecord(found)) return { id: found.id, secret: found.secret }
-  } catch (cause) {
-    throw misconfigured('an account that cannot be read', { cause })
-  }
-  throw misconfigured(describeType(found))
-}
-
-function misconfigured(what: string, options?: ErrorOptions): ConfigurationError {
+function misconfigured(what: string): ConfigurationError {
   return new ConfigurationError(
     `Your account function returned ${what}: it must return { id, secret }, with an id of ${NAME_RULE}, or undefined if it knows no account for the request.`,
-    options,
   )
 }

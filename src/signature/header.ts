@@ -1,22 +1,13 @@
-/**
- * The form of the signature in a request: the headers that are read, their syntax, and the text that is signed with the body. Everybody
- * else passes on what these functions return.
- */
-
 import { WebhookVerificationError } from '../errors.js'
 import type { SignatureScheme } from './scheme.js'
 
 /** A header's value as the frameworks give it; several with the same name are joined with commas (RFC 9110, section 5.3). */
 export type HeaderValue = string | readonly string[] | null | undefined
 
-/** The values that a signature covers beside the body. */
-export interface SignedParts {
+/** A parsed header, not verified yet. */
+export interface SignatureHeader {
   /** The digits as they were sent: the signature covers them, not the number. */
   readonly t: string
-}
-
-/** A parsed header, not verified yet. */
-export interface SignatureHeader extends SignedParts {
   readonly signatures: readonly string[]
 }
 
@@ -25,36 +16,18 @@ const MAX_HEADER_LENGTH = 4096
 export const MAX_SIGNATURES = 16
 
 /**
- * Reads from a request what `parseSignatureHeader` parses.
- *
- * @param headerName the `headerName` of the receiver
- * @param get returns the value of a header of the request
- */
-export function readSignature(headerName: string, get: (name: string) => HeaderValue): HeaderValue {
-  return get(headerName)
-}
-
-/** The headers of a signed request, by their names in lower case. */
-export function writeSignature(
-  { t }: SignedParts,
-  signatures: readonly string[],
-  scheme: SignatureScheme,
-): Record<string, string> {
-  return { [scheme.header]: [`t=${t}`, ...signatures.map((signature) => `v1=${signature}`)].join(',') }
-}
-
-/** The text that is signed before the body, unless `signedContent` is a function. */
-export function signedPrefix({ t }: SignedParts, scheme: SignatureScheme): string {
-  return scheme.signedContent === 'dot' ? `${t}.` : t
-}
-
-/**
  * Parses the header, strictly: the result decides what is verified.
  *
  * @throws WebhookVerificationError `header_missing` or `header_malformed`
  */
 export function parseSignatureHeader(header: HeaderValue, scheme: SignatureScheme): SignatureHeader {
-  const value = isStringList(header) ? joined(header) : header
+  // Cut, because the whole could exceed the maximum length of a string.
+  const value: unknown = isStringList(header)
+    ? header
+        .slice(0, MAX_HEADER_LENGTH)
+        .map((part) => part.slice(0, MAX_HEADER_LENGTH + 1))
+        .join()
+    : header
   if (value === undefined || value === null || value === '') {
     throw new WebhookVerificationError(
       'header_missing',
@@ -101,16 +74,6 @@ function isBlank(character: string | undefined): boolean {
 
 function isStringList(header: unknown): header is readonly string[] {
   return Array.isArray(header) && header.every((part) => typeof part === 'string')
-}
-
-/** Stops joining once the header is too long: the whole can exceed the maximum length of a string. */
-function joined(parts: readonly string[]): string {
-  let value = ''
-  for (const [index, part] of parts.entries()) {
-    value += index === 0 ? part : `,${part}`
-    if (value.length > MAX_HEADER_LENGTH) break
-  }
-  return value
 }
 
 function malformed(scheme: SignatureScheme, why: string): WebhookVerificationError {

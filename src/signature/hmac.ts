@@ -3,7 +3,6 @@
  * runtime has it; it is looked up at run time, so that one build serves Node, Bun, Deno, browsers and edge.
  */
 
-import { encode, encodeHex } from '../lib/encoding.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import { checkNodeVersion } from '../lib/node-version.js'
 
@@ -140,4 +139,16 @@ function concatBytes(first: Uint8Array, second: Uint8Array): Uint8Array {
   whole.set(first)
   whole.set(second, first.length)
   return whole
+}
+
+/** Lower-case hex. */
+function encodeHex(bytes: Uint8Array): string {
+  let hex = ''
+  for (const byte of bytes) hex += (byte + 0x100).toString(16).slice(1)
+  return hex
+}
+
+/** Bytes as text for a header. */
+function encode(bytes: Uint8Array, encoding: 'hex' | 'base64'): string {
+  return encoding === 'hex' ? encodeHex(bytes) : btoa(String.fromCharCode(...bytes))
 }

@@ -3,7 +3,7 @@ import { ConfigurationError, WebhookVerificationError } from '../errors.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
 import { isPromise, type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
-import { type SignatureHeader, type SignedParts, signedPrefix } from './header.js'
+import type { SignatureHeader } from './header.js'
 import { hmacEngine, type SecretKey, secretKey } from './hmac.js'
 import { type SignatureScheme, toMs, toUnit } from './scheme.js'
 
@@ -35,8 +35,9 @@ export function verified(
 ): MaybePromise<{ readonly signedAt: Date; readonly secretIndex: number }> {
   const { scheme, toleranceSeconds } = terms
   const isKnown = keys.length > 0
-  const digests = digestsOf(header, rawBody, isKnown ? keys : madeUpKeys(), scheme)
-  return whenSettled(digests, (expected) => {
+  const digests = (isKnown ? keys : madeUpKeys()).map((key) => digest(header.t, rawBody, key, scheme))
+  const all = digests.some(isPromise) ? Promise.all(digests) : (digests as string[])
+  return whenSettled(all, (expected) => {
     const secretIndex = matchOf(expected, header, scheme)
     if (!isKnown) throw unknown()
     if (secretIndex === -1) throw mismatch(scheme, hintOf?.())
@@ -72,16 +73,6 @@ function matchOf(
     }
   }
   return secretIndex
-}
-
-function digestsOf(
-  parts: SignedParts,
-  rawBody: Uint8Array,
-  keys: readonly SecretKey[],
-  scheme: SignatureScheme,
-): MaybePromise<readonly string[]> {
-  const digests = keys.map((key) => digest(parts, rawBody, key, scheme))
-  return digests.some(isPromise) ? Promise.all(digests) : (digests as string[])
 }
 
 function mismatch({ header }: SignatureScheme, hint: string | undefined): WebhookVerificationError {
@@ -144,16 +135,16 @@ function signatureAgeSeconds(t: string, scheme: SignatureScheme, nowMs: number):
 
 /** The signature of a body, as written in the header. */
 export function digest(
-  parts: SignedParts,
+  t: string,
   body: Uint8Array,
   key: SecretKey,
   scheme: SignatureScheme,
 ): MaybePromise<string> {
   const { algorithm, encoding, signedContent } = scheme
   if (typeof signedContent === 'function') {
-    return hmacEngine().hmac(algorithm, key, '', contentBy(signedContent, parts.t, body), encoding)
+    return hmacEngine().hmac(algorithm, key, '', contentBy(signedContent, t, body), encoding)
   }
-  return hmacEngine().hmac(algorithm, key, signedPrefix(parts, scheme), body, encoding)
+  return hmacEngine().hmac(algorithm, key, signedContent === 'dot' ? `${t}.` : t, body, encoding)
 }
 
 function contentBy(

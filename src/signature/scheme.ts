@@ -1,4 +1,5 @@
 import { RETRY_WINDOW_SECONDS } from '../durations.js'
+import { defined } from '../lib/defined.js'
 import { describeValue } from '../lib/describe-type.js'
 import { checkOptionNames } from '../lib/option-names.js'
 import type { HmacAlgorithm } from './hmac.js'
@@ -33,13 +34,13 @@ const DEFAULT_SCHEME: SignatureScheme = {
   timestampUnit: 's',
 }
 
-const OPTION_NAMES: readonly (keyof SignatureOptions)[] = [
-  'header',
-  'algorithm',
-  'encoding',
-  'signedContent',
-  'timestampUnit',
-]
+/** The options that are one of a few words; `signedContent` may be a function instead. */
+const WORDS = {
+  algorithm: ['SHA-256', 'SHA-512'],
+  encoding: ['hex', 'base64'],
+  timestampUnit: ['s', 'ms'],
+  signedContent: ['dot', 'concat'],
+} as const
 
 /**
  * Fills in the defaults.
@@ -48,23 +49,17 @@ const OPTION_NAMES: readonly (keyof SignatureOptions)[] = [
  */
 export function signatureScheme(signature?: SignatureOptions): SignatureScheme {
   if (signature === undefined) return DEFAULT_SCHEME
-  const options = checkOptionNames(signature, OPTION_NAMES, 'signature.')
-  const scheme: SignatureScheme = {
-    header: options.header ?? DEFAULT_SCHEME.header,
-    algorithm: options.algorithm ?? DEFAULT_SCHEME.algorithm,
-    encoding: options.encoding ?? DEFAULT_SCHEME.encoding,
-    signedContent: options.signedContent ?? DEFAULT_SCHEME.signedContent,
-    timestampUnit: options.timestampUnit ?? DEFAULT_SCHEME.timestampUnit,
-  }
+  const options = checkOptionNames(signature, Object.keys(DEFAULT_SCHEME), 'signature.')
+  const scheme: SignatureScheme = { ...DEFAULT_SCHEME, ...defined(options) }
   // The token characters of RFC 9110, section 5.6.2: a header cannot have any other name.
   if (typeof scheme.header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(scheme.header)) {
     throw new TypeError('signature.header must be the name of a header, such as "x-service-signature".')
   }
-  oneOf('algorithm', scheme.algorithm, ['SHA-256', 'SHA-512'])
-  oneOf('encoding', scheme.encoding, ['hex', 'base64'])
-  oneOf('timestampUnit', scheme.timestampUnit, ['s', 'ms'])
-  if (typeof scheme.signedContent !== 'function') {
-    oneOf('signedContent', scheme.signedContent, ['dot', 'concat'])
+  for (const option of ['algorithm', 'encoding', 'timestampUnit', 'signedContent'] as const) {
+    const allowed: readonly unknown[] = WORDS[option]
+    const given = scheme[option]
+    if (allowed.includes(given) || (option === 'signedContent' && typeof given === 'function')) continue
+    throw new TypeError(`signature.${option} must be ${allowed.map((name) => `"${name}"`).join(' or ')}.`)
   }
   return { ...scheme, header: scheme.header.toLowerCase() }
 }
@@ -89,10 +84,4 @@ export function toUnit(ms: number, scheme: SignatureScheme): number {
 /** A value of `t` in milliseconds. */
 export function toMs(timestamp: number, scheme: SignatureScheme): number {
   return scheme.timestampUnit === 's' ? timestamp * 1000 : timestamp
-}
-
-function oneOf(option: string, value: string, allowed: readonly string[]): void {
-  if (!allowed.includes(value)) {
-    throw new TypeError(`signature.${option} must be ${allowed.map((name) => `"${name}"`).join(' or ')}.`)
-  }
 }

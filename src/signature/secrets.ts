@@ -84,53 +84,42 @@ export function secretSource<Request>(
 /**
  * The same as `secretKeys`, for secrets that a function of the user's returned.
  *
- * @throws ConfigurationError when they are invalid, or cannot be read
+ * @throws ConfigurationError when they are invalid
  */
 export function returnedKeys(secrets: Secrets, source: string): readonly SecretKey[] {
   try {
     return secretKeys(secrets, source, '')
   } catch (error) {
     if (error instanceof TypeError) throw new ConfigurationError(error.message)
-    // Reading a foreign array may throw anything.
-    throw new ConfigurationError(
-      `${source} cannot be read: it must be the signing secret of the endpoint, or a list of them.`,
-      { cause: error },
-    )
+    throw error
   }
 }
 
 function toKey(secret: unknown, name: string, ifUnset: string): SecretKey {
-  if (secret === undefined || secret === null) {
-    throw new TypeError(
-      `${name} is ${secret}: pass the signing secret of the endpoint, as in its webhook settings.${ifUnset}`,
-    )
-  }
-  if (typeof secret !== 'string' && !(secret instanceof Uint8Array)) {
-    throw new TypeError(`${name} must be a string or a Uint8Array, not ${describeType(secret)}.`)
-  }
-  if (secret.length === 0) {
-    throw new TypeError(
-      `${name} is empty: pass the signing secret of the endpoint, as in its webhook settings.`,
-    )
-  }
-  const text = textOf(secret)
-  if (text !== text?.trim()) {
-    throw new TypeError(
-      `${name} begins or ends with white space (a new line from a file or a shell?): trim it before passing it.`,
-    )
-  }
-  if (text !== undefined && /^(["']).*\1$/s.test(text)) {
-    throw new TypeError(
-      `${name} is in quotes, which would be part of it: remove them. docker --env-file keeps quotes, unlike a shell.`,
-    )
-  }
-  if (text !== undefined && isPublic(text)) {
-    throw new TypeError(
-      `${name} is a placeholder, so anybody could sign with it: is the environment variable set, and expanded? Pass the signing secret of the endpoint, as in its webhook settings.`,
-    )
-  }
+  const fault = faultOf(secret, ifUnset)
+  if (fault !== undefined) throw new TypeError(`${name} ${fault}`)
   // A copy: if the caller changes its array later, that must not change the verification.
-  return secretKey(typeof secret === 'string' ? new TextEncoder().encode(secret) : Uint8Array.from(secret))
+  return secretKey(
+    typeof secret === 'string' ? new TextEncoder().encode(secret) : Uint8Array.from(secret as Uint8Array),
+  )
+}
+
+const PASS_IT = 'the signing secret of the endpoint, as in its webhook settings.'
+
+function faultOf(secret: unknown, ifUnset: string): string | undefined {
+  if (secret === undefined || secret === null) return `is ${secret}: pass ${PASS_IT}${ifUnset}`
+  if (typeof secret !== 'string' && !(secret instanceof Uint8Array))
+    return `must be a string or a Uint8Array, not ${describeType(secret)}.`
+  if (secret.length === 0) return `is empty: pass ${PASS_IT}`
+  const text = textOf(secret)
+  if (text === undefined) return undefined
+  if (text !== text.trim())
+    return 'begins or ends with white space (a new line from a file or a shell?): trim it before passing it.'
+  if (/^(["']).*\1$/s.test(text))
+    return 'is in quotes, which would be part of it: remove them. docker --env-file keeps quotes, unlike a shell.'
+  if (isPublic(text))
+    return `is a placeholder, so anybody could sign with it: is the environment variable set, and expanded? Pass ${PASS_IT}`
+  return undefined
 }
 
 /** Whether everybody knows the text: a value that was not filled in, or the prefix of a secret alone. */

@@ -3,7 +3,7 @@ import { describeType, describeValue } from '../lib/describe-type.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import { checkOptionNames } from '../lib/option-names.js'
 import { checkedClock, systemClock } from '../lib/time/clock.js'
-import { type HeaderValue, MAX_SIGNATURES, parseSignatureHeader, writeSignature } from './header.js'
+import { type HeaderValue, MAX_SIGNATURES, parseSignatureHeader } from './header.js'
 import { digest, verified } from './match.js'
 import { checkTolerance, type SignatureOptions, signatureScheme, toUnit } from './scheme.js'
 import { type Secrets, secretKeys } from './secrets.js'
@@ -117,10 +117,10 @@ export async function signedHeaders(
       `timestamp must be a whole number of ${scheme.timestampUnit === 's' ? 'seconds' : 'milliseconds'} since the epoch, not ${describeValue(timestamp)}.`,
     )
   }
-  const parts = { t: String(timestamp) }
+  const t = String(timestamp)
   const body = bytesOf(rawBody)
-  const signatures = await Promise.all(keys.map(async (key) => digest(parts, body, key, scheme)))
-  return writeSignature(parts, signatures, scheme)
+  const signatures = await Promise.all(keys.map(async (key) => digest(t, body, key, scheme)))
+  return { [scheme.header]: [`t=${t}`, ...signatures.map((signature) => `v1=${signature}`)].join() }
 }
 
 /** @throws TypeError when it is neither a string nor bytes */

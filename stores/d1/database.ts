@@ -11,7 +11,7 @@ export interface D1Statement {
   all(): Promise<D1Result>
 }
 
-export interface D1Result {
+interface D1Result {
   readonly results: readonly unknown[]
 }
 

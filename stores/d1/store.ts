@@ -1,36 +1,47 @@
-import type { Purgeable, RemoteStore } from '../../src/index.js'
+import type { Purgeable, RemoteLedgerStore } from '../../src/index.js'
 import { checkedFor, checkOptionNames } from '../../src/internal.js'
 import { checkedStore } from '../lib/store-rules.js'
+import { type LedgerTable, ledgerStore } from '../sql/ledger.js'
+import { DEFAULT_TABLE, type SqlStoreOptions } from '../sql/options.js'
 import { createPurger } from '../sql/purge.js'
-import { type FoundColumn, missingFrom, ofAnotherVersion } from '../sql/sqlite-dialect/ddl.js'
-import { claimResult, hostedTable, isCompleted } from '../sql/sqlite-dialect/hosted-table.js'
+import { checkColumns, eventsDdl, FIND_COLUMNS, type FoundColumn } from '../sql/sqlite-dialect/ddl.js'
+import { HOSTED, type Statement, statementsFor } from '../sql/sqlite-dialect/statements.js'
+import {
+  CHECK_VALUES,
+  foundIn,
+  parametersOf,
+  purgedIn,
+  type Rows,
+  rowsIn,
+  verdictAfter,
+} from '../sql/sqlite-dialect/table.js'
+import type { Values } from '../sql/statement.js'
 import { unavailable } from './advice.js'
-import { checkDatabase, type D1Database, type D1Result, type D1Statement } from './database.js'
+import { checkDatabase, type D1Database, type D1Statement } from './database.js'
 
-export interface D1StoreOptions {
-  /** The name of its table. Default `tix_webhooks`. */
+export interface D1StoreOptions extends Pick<SqlStoreOptions, 'purgeEverySeconds'> {
+  /** The name of its table. Default `tix_webhooks_events`. */
   table?: string | undefined
 }
 
-/** An idempotency store in a table of D1. */
-export interface D1Store extends RemoteStore, Purgeable {
-  /** Creates the table if it is missing. Workers have no start: call it once, or apply `ddl` as a migration. */
+/** An idempotency store in a table of D1, which also keeps the failures of events. */
+export interface D1Store extends RemoteLedgerStore, Purgeable {
+  check(): Promise<void>
+  /** Creates what is missing of the table. Workers have no start: call it once, or apply `ddl` as a migration. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for a migration of wrangler or for `env.DB.exec`: one statement a line. */
   readonly ddl: string
 }
 
 /**
- * Remembers handled events in Cloudflare D1, for all isolates of a Worker: one round trip for each call. It uses the clock of the
- * database. It does not forget by itself: call `purge` in a cron trigger.
+ * Remembers events in Cloudflare D1, for all isolates of a Worker, and keeps those that fail: one round trip for each call of a delivery. It uses
+ * the clock of the database.
  *
  * @param db a D1 binding, or a session of one; it may be kept for many requests
  * @throws TypeError when it is something else, or an option is invalid
  * @example
  * ```ts
- * const store = d1Store(env.DB)
- * tixWebhooks({ secret, on, store, namespace: 'orders' })
- * await store.purge() // in `scheduled`, every few minutes
+ * tixWebhooks({ secret, on, store: d1Store(env.DB), namespace: 'orders' })
  * ```
  */
 export function d1Store(db: D1Database, options: D1StoreOptions = {}): D1Store {
@@ -38,82 +49,64 @@ export function d1Store(db: D1Database, options: D1StoreOptions = {}): D1Store {
 }
 
 function createStore(db: D1Database, options: D1StoreOptions): D1Store {
-  options = checkOptionNames(options, ['table'])
+  const given = checkOptionNames(options, ['table', 'purgeEverySeconds'])
   checkDatabase(db)
-  const table = options.table ?? 'tix_webhooks'
-  const { name, plainName, key, createTable, createIndex, columns, sql } = hostedTable(table)
+  const ddl = eventsDdl(given.table ?? DEFAULT_TABLE)
+  const { name, plainName, createTable, createIndexes } = ddl
+  const sql = statementsFor(name, HOSTED)
+  const findColumns = { text: FIND_COLUMNS, names: ['table'] }
 
-  async function run<T>(send: () => Promise<T>): Promise<T> {
+  function bound(statement: Statement, values: Values): D1Statement {
+    return db.prepare(statement.text).bind(...parametersOf(statement, values))
+  }
+
+  /** In one round trip and one transaction. */
+  async function batch(...statements: D1Statement[]): Promise<readonly Rows[]> {
     try {
-      return await send()
+      return (await db.batch(statements as never[])).map(({ results }) => results)
     } catch (cause) {
       throw unavailable(cause)
     }
   }
 
-  function statement(text: string, ...parameters: (string | number)[]): D1Statement {
-    return db.prepare(text).bind(...parameters)
+  async function all(statement: Statement, values: Values): Promise<Rows> {
+    const [rows = []] = await batch(bound(statement, values))
+    return rows
   }
 
-  /** In one round trip and one transaction. */
-  function runAll(...statements: D1Statement[]): Promise<readonly D1Result[]> {
-    return run(() => db.batch(statements as never[]))
+  const table: LedgerTable = {
+    async upsert(write, values) {
+      const [written = [], found = []] = await batch(
+        bound(sql.upserts[write], values),
+        bound(sql.find, values),
+      )
+      return verdictAfter(name, values, written, found)
+    },
+    update: async (write, values) => (await all(sql.updates[write], values)).length > 0,
+    find: async (key) => foundIn(await all(sql.find, { key, token: '' })),
+    forget: async (key) => (await all(sql.forget, { key })).length > 0,
+    read: async (read) => rowsIn(await all(sql.read(read), read.values), read),
   }
-
-  async function changes(text: string, ...parameters: (string | number)[]): Promise<number> {
-    return (await run(() => statement(text, ...parameters).all())).results.length
-  }
-
-  const { purge } = createPurger((limit) => changes(sql.purge, limit))
+  const { purgeAfter, purge } = createPurger(
+    async (limit, minAgeMs) => purgedIn(await all(sql.purge, { limit, age_ms: minAgeMs })),
+    given.purgeEverySeconds,
+  )
+  const store = ledgerStore(table)
 
   return checkedStore<D1Store>({
-    async claim(request) {
-      const { key, token, leaseMs, retainMs } = request
-      const [claimed, found] = await runAll(
-        statement(sql.claim, key, token, Math.ceil(leaseMs), Math.ceil(retainMs)),
-        statement(sql.find, key),
-      )
-      return claimResult(claimed?.results ?? [], found?.results ?? [])
-    },
-
-    async renew({ key, token }, leaseMs) {
-      return (await changes(sql.renew, key, token, Math.ceil(leaseMs))) === 1
-    },
-
-    async complete({ key, token }, retainMs) {
-      return (await changes(sql.complete, key, token, Math.ceil(retainMs))) === 1
-    },
-
-    async release({ key, token }) {
-      return (await changes(sql.release, key, token)) === 1
-    },
-
-    async isHandled(key) {
-      return isCompleted((await run(() => statement(sql.find, key).all())).results)
-    },
-
+    ...store,
+    claim: (request) => purgeAfter(request.retainMs, () => store.claim(request)),
     async check() {
-      // As a delivery does, because nothing less finds a full database; with a key that no event has.
-      await runAll(statement(sql.claim, '', '', 0, 0), statement(sql.forget, ''))
+      checkColumns((await all(findColumns, { table: plainName })) as FoundColumn[], ddl)
+      await batch(bound(sql.upserts.claim, CHECK_VALUES), bound(sql.forget, CHECK_VALUES))
     },
-
     purge,
-
     async migrate() {
-      const [, found] = await runAll(
-        statement(createTable),
-        statement('SELECT name, pk FROM pragma_table_info(?1)', plainName),
-      )
-      const missing = missingFrom((found?.results ?? []) as FoundColumn[], columns, key)
-      if (missing.length > 0) throw ofAnotherVersion(name, missing)
-      await runAll(statement(createIndex))
+      const [, found] = await batch(db.prepare(createTable), bound(findColumns, { table: plainName }))
+      checkColumns(found as FoundColumn[], ddl)
+      await batch(...createIndexes.map((text) => db.prepare(text)))
     },
-
-    ddl: `${inOneLine(createTable)}${inOneLine(createIndex)}`,
+    // The `exec` of D1 takes each line for a statement.
+    ddl: [createTable, ...createIndexes].map((text) => `${text.replaceAll(/\s+/g, ' ').trim()}\n`).join(''),
   })
-}
-
-/** The `exec` of D1 takes each line for a statement. */
-function inOneLine(statement: string): string {
-  return `${statement.replaceAll(/\s+/g, ' ').trim()}\n`
 }

@@ -1,4 +1,4 @@
-import type { ClaimRequest, Lease, OnceRequest, RemoteStore } from '../../src/index.js'
+import type { Lease, OnceRequest, RemoteLedgerStore, RemoteStore } from '../../src/index.js'
 import { checkAscii, checkKey, describeValue } from '../../src/internal.js'
 
 const MAX_TOKEN_LENGTH = 64
@@ -8,21 +8,35 @@ const MAX_TOKEN_LENGTH = 64
  * characters of printable ASCII, a token of 1 to 64, and durations above 0. The receiver's own requests always pass; other code may call
  * a store too. The rejection is a `TypeError` that names the field.
  */
-export function checkedStore<Store extends RemoteStore>(store: Store): Store {
+export function checkedStore<Store extends RemoteStore & Partial<Pick<RemoteLedgerStore, 'fail'>>>(
+  store: Store,
+): Store {
+  const { fail } = store
   return {
     ...store,
-    claim: checked(checkClaim, (request) => store.claim(request)),
-    renew: checked(checkRenew, (lease, leaseMs) => store.renew(lease, leaseMs)),
-    complete: checked(checkComplete, (lease, retainMs) => store.complete(lease, retainMs)),
-    release: checked(checkLease, (lease) => store.release(lease)),
-    isHandled: checked(checkKey, (key) => store.isHandled(key)),
+    claim: checked(store.claim, (request) => {
+      checkLease(request)
+      checkMs('leaseMs', request.leaseMs)
+      checkMs('retainMs', request.retainMs)
+    }),
+    renew: checked(store.renew, (lease, leaseMs) => {
+      checkLease(lease)
+      checkMs('leaseMs', leaseMs)
+    }),
+    complete: checked(store.complete, (lease, retainMs) => {
+      checkLease(lease)
+      checkMs('retainMs', retainMs)
+    }),
+    release: checked(store.release, checkLease),
+    ...(fail && { fail: checked(fail, checkLease) }),
+    isHandled: checked(store.isHandled, checkKey),
   }
 }
 
 /** Returns the promise of the call itself, so that the check costs no turn of the event loop. */
 function checked<Args extends readonly unknown[], T>(
-  check: (...args: Args) => void,
   call: (...args: Args) => Promise<T>,
+  check: (...args: Args) => void,
 ): (...args: Args) => Promise<T> {
   return (...args) => {
     try {
@@ -32,22 +46,6 @@ function checked<Args extends readonly unknown[], T>(
     }
     return call(...args)
   }
-}
-
-function checkClaim(request: ClaimRequest): void {
-  checkLease(request)
-  checkMs('leaseMs', request.leaseMs)
-  checkMs('retainMs', request.retainMs)
-}
-
-function checkRenew(lease: Lease, leaseMs: number): void {
-  checkLease(lease)
-  checkMs('leaseMs', leaseMs)
-}
-
-function checkComplete(lease: Lease, retainMs: number): void {
-  checkLease(lease)
-  checkMs('retainMs', retainMs)
 }
 
 function checkLease({ key, token }: Lease): void {

@@ -21,20 +21,12 @@ export interface Database {
 /** The database of a pool, or of a driver. A handler may leave a connection with another one by USE. */
 export function databaseOf(pool: object): Database {
   const known = sharedMap<object, Database>('mysql databases')
-  const found = known.get(pool) ?? createDatabase(configured(pool))
+  const found = known.get(pool) ?? createDatabase()
   known.set(pool, found)
   return found
 }
 
-/** The database that a pool of mysql2 is configured with: the app may have left its first connection with another one. */
-function configured(pool: object): string | undefined {
-  const { config } =
-    (pool as { pool?: { config?: { connectionConfig?: { database?: unknown } } } }).pool ?? {}
-  const database = config?.connectionConfig?.database
-  return typeof database === 'string' && database !== '' ? database : undefined
-}
-
-function createDatabase(given: string | undefined): Database {
+function createDatabase(): Database {
   let prefix: string | undefined
   return {
     get prefix() {
@@ -42,16 +34,15 @@ function createDatabase(given: string | undefined): Database {
     },
     async find(ask) {
       if (prefix !== undefined) return
-      const [found, unsafe] = await askOnce(ask)
-      const name = given ?? found
+      const [name, warnings] = await askOnce(ask)
       if (prefix !== undefined) return
       prefix = name === '' ? '' : `${quote(name)}.`
-      for (const variable of unsafe) warnOfLoss(variable)
+      for (const warning of warnings) console.warn(`tix-webhooks: ${warning}`)
     },
   }
 }
 
-async function askOnce(ask: Ask): Promise<readonly [name: string, unsafe: readonly string[]]> {
+async function askOnce(ask: Ask): Promise<readonly [name: string, warnings: readonly string[]]> {
   // Without its LIMIT, sql_select_limit = 0 would leave no row.
   const sql = `SELECT CONCAT('x', HEX(COALESCE(DATABASE(), ''))), @@sql_select_limit < 1000,
     FIND_IN_SET('SIMULTANEOUS_ASSIGNMENT', @@sql_mode) LIMIT 1`
@@ -62,16 +53,16 @@ async function askOnce(ask: Ask): Promise<readonly [name: string, unsafe: readon
   return [UTF8.decode(bytesIn(name)), await unsafeSettings(ask)]
 }
 
-/** The variables by which the server can lose commits that it has confirmed. Other servers, which only speak the protocol, have none. */
+/** Warnings on the settings of a server. Other servers, which only speak the protocol, have no such variables. */
 async function unsafeSettings(ask: Ask): Promise<readonly string[]> {
   try {
     const sql = 'SELECT @@innodb_flush_log_at_trx_commit, @@log_bin + 0, @@sync_binlog'
     const [atCommit, logged, flushed] = ((await ask(sql)).rows[0] ?? []).map(Number)
     return [
       // 0 and 2 write the log once a second.
-      ...(atCommit === 0 || atCommit === 2 ? ['innodb_flush_log_at_trx_commit'] : []),
+      ...(atCommit === 0 || atCommit === 2 ? [lossBy('innodb_flush_log_at_trx_commit')] : []),
       // After a crash, what is not in the binary log is rolled back.
-      ...(logged === 1 && flushed !== 1 ? ['sync_binlog'] : []),
+      ...(logged === 1 && flushed !== 1 ? [lossBy('sync_binlog')] : []),
     ]
   } catch {
     return []
@@ -86,10 +77,8 @@ export async function checkAutocommit(ask: Ask): Promise<void> {
   if (value === 0) throw new StoreError('store_unavailable', NO_AUTOCOMMIT)
 }
 
-function warnOfLoss(variable: string): void {
-  console.warn(
-    `tix-webhooks: ${variable} of this server is not 1. If its machine fails, the last committed transactions are lost, though they were acknowledged: the writes of handlers and failures with them, and events run again. Set it to 1.`,
-  )
+function lossBy(variable: string): string {
+  return `${variable} of this server is not 1. If its machine fails, the last committed transactions are lost, though they were acknowledged: the writes of handlers and failures with them, and events run again. Set it to 1.`
 }
 
 const UTF8 = new TextDecoder()

@@ -1,7 +1,6 @@
 import { StoreError } from '../../src/index.js'
 import type { Database } from './database.js'
 import type { Ask } from './drivers/driver.js'
-import { bytes } from './sql.js'
 import { type Table, tableOf } from './table.js'
 
 /** So many that two of a few hundred events that run at the same time hardly ever share one. */
@@ -37,22 +36,14 @@ const DIGITS = Array.from({ length: 16 }, (_, n) => `SELECT ${n}${n === 0 ? ' AS
 
 /** The condition of the slot of a key. */
 export function isSlotOf(key: string): string {
-  return `slot = CRC32(${bytes(key)}) % ${SLOTS}`
-}
-
-/** A statement that returns the slot of a key. */
-export function slotOf(locks: Table, key: string): string {
-  return `SELECT slot FROM ${locks.name} WHERE ${isSlotOf(key)}`
+  return `slot = CRC32(${key}) % ${SLOTS}`
 }
 
 /** @throws StoreError when the table has no slot for the empty key, and so perhaps none at all */
-export async function checkSlots(ask: Ask, locks: Table): Promise<void> {
-  const { rows } = await ask(slotOf(locks, ''))
-  if (rows.length === 0) throw noSlots(locks)
-}
-
-export function noSlots({ name }: Table): StoreError {
-  return new StoreError(
+export async function checkSlots(ask: Ask, { name }: Table): Promise<void> {
+  const { rows } = await ask(`SELECT slot FROM ${name} WHERE ${isSlotOf("''")}`)
+  if (rows.length > 0) return
+  throw new StoreError(
     'store_unavailable',
     `The table ${name} is empty or incomplete, as after a dump without data: run inbox.migrate(), which fills it.`,
   )

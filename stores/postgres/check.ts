@@ -1,7 +1,6 @@
 import { StoreError } from '../../src/index.js'
 import { CHECK_LOCK_MS } from '../../src/internal.js'
-import type { CheckedDriver } from './drivers/driver.js'
-import type { Ask } from './table-location.js'
+import type { Ask, CheckedDriver } from './drivers/driver.js'
 
 /**
  * Does what a delivery does in a transaction, with a key that no delivery has, and rolls it back: so that a check meets what the next delivery

@@ -1,103 +1,74 @@
-import type { Change } from '../../src/index.js'
-import { checkChanges } from '../sql/change.js'
-import { isForbidden, isOutside } from './advice.js'
-import { OUTSIDE } from './drivers/commit-check.js'
-import { type CheckedDriver, type Row, unchecked } from './drivers/driver.js'
+import type { NewestChanges } from '../sql/inbox.js'
+import { unexpectedRows } from '../sql/unexpected-rows.js'
+import { isForbidden, isMissing, isOutside } from './advice.js'
+import { type CheckedDriver, unchecked } from './drivers/driver.js'
+import { OUTSIDE } from './drivers/ending.js'
 import { type Table, tableOf } from './table.js'
-import type { Ask, TableLocation } from './table-location.js'
-
-/** The table of the newest change of each subject, beside that of the records. */
-export interface NewestTable extends Pick<Table, 'ddl' | 'migrate'> {
-  /**
-   * Records each change unless a newer one of its subject was applied before.
-   *
-   * @param tx the transaction of a handler
-   * @returns whether each change was recorded, in the order given
-   */
-  record(tx: unknown, changes: readonly Change[], retainMs: number): Promise<boolean[]>
-  /** Deletes up to `limit` changes that are past their retention, and returns their number. Without the rights to, it warns once. */
-  purge(limit: number): Promise<number>
-}
+import type { TableLocation } from './table-location.js'
 
 const COLUMNS = {
   subject: 'text COLLATE "C" PRIMARY KEY',
   changed_at: 'text COLLATE "C" NOT NULL',
   rank: 'bigint NOT NULL',
-  expires_at: 'timestamptz NOT NULL',
+  expires_at: 'bigint NOT NULL',
 }
+const NOW = "(date_part('epoch', now()) * 1000)::bigint"
 
-/** @param location of the table of the records, beside which it is */
-export function newestTable(
+/** @param location of the table of the events, beside which it is */
+export function newestTable<Tx>(
   location: TableLocation,
-  driver: CheckedDriver<unknown, unknown>,
+  driver: CheckedDriver<unknown, Tx>,
   migrate: string,
-): NewestTable {
-  const table = tableBeside(location, migrate)
-  const recording = table.byName(recordIn)
-  let hasWarned = false
-
-  function warnOnce(): void {
-    if (hasWarned) return
-    hasWarned = true
-    console.warn(
-      `tix-webhooks: the changes of recordIfNewest past their retention are not deleted, because the user of this connection has no rights on ${table.name}: GRANT SELECT, UPDATE and DELETE on it.`,
-    )
-  }
+): NewestChanges<Tx> & Pick<Table, 'ddl' | 'migrate'> {
+  // The end of the index's name is short enough that Postgres does not truncate it after the longest name of a table.
+  const table = tableOf({
+    location,
+    suffix: '_newest',
+    columns: COLUMNS,
+    indexes: { expires: '(expires_at)' },
+    migrate,
+  })
 
   return {
+    get name() {
+      return table.name
+    },
     ddl: table.ddl,
     migrate: table.migrate,
 
     async record(tx, changes, retainMs) {
-      const sorted = checkChanges(changes)
-      if (sorted.length === 0) return []
-      let rows: readonly Row[]
-      try {
-        const positioned = sorted.map((change, position) => ({ ...change, position }))
-        rows = await driver.queryHanded(tx, recording(), [JSON.stringify(positioned), retainMs])
-      } catch (error) {
+      const positioned = changes.map((change, position) => ({ ...change, position }))
+      const parameters = [JSON.stringify(positioned), String(Math.ceil(retainMs))]
+      const rows = await driver.queryHanded(tx, recordIn(table.name), parameters).catch((error) => {
         // A TypeError is not the server's: it is no transaction of this library.
-        throw isOutside(error) || error instanceof TypeError
-          ? notInTransaction(error)
-          : table.unavailable(error)
-      }
+        throw isOutside(error)
+          ? new TypeError('Not in the transaction of the inbox.', { cause: error })
+          : error instanceof TypeError
+            ? error
+            : table.unavailable(error)
+      })
       // By position, because clients can rename columns, and change text, such as the subjects.
       const results = rows.map((row) => Object.values(row)[0])
-      if (results.length !== sorted.length || results.some((result) => typeof result !== 'boolean')) {
-        throw table.unexpectedRows()
-      }
-      const newest = new Map(sorted.map(({ subject }, position) => [subject, results[position] === true]))
-      return changes.map(({ subject }) => newest.get(subject) === true)
+      if (results.some((result) => typeof result !== 'boolean')) throw unexpectedRows()
+      return results as boolean[]
     },
 
     async purge(limit) {
-      let isEmpty = true
       try {
-        const purged = await driver.transaction(async (tx) => {
-          const ask: Ask = (sql, parameters) => driver.query(tx, sql, parameters)
-          const [row] = await ask(SIZE, [table.name])
-          const [isFound, isUsed] = Object.values(row ?? {})
-          if (typeof isFound !== 'boolean' || typeof isUsed !== 'boolean') throw table.unexpectedRows()
-          isEmpty = !isUsed
-          // A version before this table has migrated the database.
-          return isFound ? table.purge(ask, limit) : 0
+        return await driver.transaction(async (tx) => {
+          await table.find((...statement) => driver.query(tx, ...statement))
+          return (await driver.query(tx, purgeIn(table.name), [String(limit)])).length
         }, unchecked)
-        hasWarned = false
-        return purged
       } catch (error) {
+        // A version before this table has migrated the database.
+        if (isMissing(error)) return 0
         // An app that does not use recordIfNewest needs no rights on its table.
-        if (!isForbidden(error)) throw table.unavailable(error)
-        if (!isEmpty) warnOnce()
-        return 0
+        if (isForbidden(error)) return 'forbidden'
+        throw table.unavailable(error)
       }
     },
   }
 }
-
-/** A table without rights can still be measured. That of a table with partitions is theirs. */
-const SIZE = `
-  SELECT to_regclass($1::text) IS NOT NULL AS found,
-    coalesce((SELECT relkind = 'p' OR pg_relation_size(oid) > 0 FROM pg_class WHERE oid = to_regclass($1::text)), false) AS used`
 
 /**
  * One boolean for each change, in their order. JSON, because clients differ in how they pass lists. It waits for another transaction that
@@ -111,7 +82,7 @@ function recordIn(table: string): string {
       WHERE (CASE WHEN txid_current_if_assigned() IS NULL THEN '${OUTSIDE}' ELSE '1' END)::integer = 1
     ), recorded AS (
       INSERT INTO ${table} AS stored (subject, changed_at, rank, expires_at)
-      SELECT subject, at, rank, now() + $2::float8 * interval '1 ms' FROM change ORDER BY position
+      SELECT subject, at, rank, ${NOW} + $2::text::bigint FROM change ORDER BY position
       ON CONFLICT (subject) DO UPDATE SET
         changed_at = excluded.changed_at,
         rank = excluded.rank,
@@ -122,25 +93,9 @@ function recordIn(table: string): string {
     SELECT subject IN (SELECT recorded.subject FROM recorded) AS newest FROM change ORDER BY position`
 }
 
-/** The SQL of the table. */
-export function newestDdl(location: TableLocation): string {
-  return tableBeside(location, '').ddl
-}
-
-function tableBeside(location: TableLocation, migrate: string): Table {
-  return tableOf({
-    location,
-    suffix: '_newest',
-    columns: COLUMNS,
-    // Short enough that Postgres does not truncate it after the longest name of a table.
-    indexSuffix: 'expires',
-    migrate,
-  })
-}
-
-function notInTransaction(cause: unknown): TypeError {
-  return new TypeError(
-    'recordIfNewest was not called in the transaction of the inbox, so nothing of it is kept: pass ctx.tx itself, or the transaction of a savepoint in it.',
-    { cause },
-  )
+function purgeIn(table: string): string {
+  return `
+    DELETE FROM ${table} WHERE subject IN (
+      SELECT subject FROM ${table} WHERE expires_at <= ${NOW} ORDER BY expires_at LIMIT $1::text::bigint FOR UPDATE SKIP LOCKED
+    ) RETURNING 1`
 }

@@ -1,8 +1,7 @@
+import { bytesIn } from '../sql/kept-text.js'
+import { namesIn } from '../sql/table.js'
 import { unexpectedRows } from '../sql/unexpected-rows.js'
-import type { Row } from './drivers/driver.js'
-
-/** Runs a statement on the connection that is about to use the table. */
-export type Ask = (sql: string, parameters: readonly unknown[]) => Promise<readonly Row[]>
+import type { Ask } from './drivers/driver.js'
 
 /**
  * The schema of a table: the one that the user named, or the first in which Postgres finds it, kept from then on. A handler, or the
@@ -15,7 +14,9 @@ export interface TableLocation {
   readonly named: string
   /** Quoted, and with a dot. Empty until it is known: a statement then fails with the server's own words if there is no such table. */
   readonly schema: string
-  /** Looks the schema up unless it is known. A missing table is looked up again. */
+  /** Whether the database can hold every character, once that is known. */
+  readonly isUtf8: boolean
+  /** Looks both up unless they are known. A missing table is looked up again. */
   find(ask: Ask): Promise<void>
   /** To be called when the table is missing: it may have been moved. */
   forget(): void
@@ -38,23 +39,27 @@ export function locationIn(pool: object, given: string): TableLocation {
  * @throws TypeError when it is neither
  */
 export function locationOf(given: string): TableLocation {
-  if (typeof given !== 'string' || !/^([A-Za-z_]\w{0,47}\.)?[A-Za-z_]\w{0,47}$/.test(given)) {
-    throw new TypeError(
-      "table must be a name of 1 to 48 letters, digits and _, such as 'webhooks', or a schema and such a name, such as 'app.webhooks'.",
-    )
-  }
-  const [table = '', inSchema] = given.split('.').reverse()
+  const [table, inSchema] = namesIn(given, 'schema', 48)
   const named = inSchema === undefined ? '' : `${quote(inSchema)}.`
   let schema = named
+  let isUtf8: boolean | undefined
   return {
     table,
     named,
     get schema() {
       return schema
     },
+    get isUtf8() {
+      return isUtf8 !== false
+    },
     async find(ask) {
-      if (schema !== '') return
-      const found = nameIn(await ask(FIND, [quote(table)]))
+      if (schema !== '' && isUtf8 !== undefined) return
+      const [row] = await ask(FIND, [quote(table)])
+      // By position, because clients can rename columns.
+      const [name, isUtf] = Object.values(row ?? {})
+      if (typeof isUtf !== 'boolean') throw unexpectedRows()
+      isUtf8 = isUtf
+      const found = nameIn(name)
       // Another delivery may have found it in the meantime.
       if (schema === '' && found !== '') schema = `${quote(found)}.`
     },
@@ -74,11 +79,8 @@ const FIND = `
     SELECT encode(convert_to(nspname::text, 'UTF8'), 'hex')
     FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
     WHERE pg_class.oid = to_regclass($1::text)
-  ), '') AS schema`
+  ), '') AS schema, current_setting('server_encoding') = 'UTF8' AS utf`
 
-function nameIn(rows: readonly Row[]): string {
-  // By position, because clients can rename columns.
-  const [found] = Object.values(rows[0] ?? {})
-  if (typeof found !== 'string' || !/^x([\da-f]{2})*$/i.test(found)) throw unexpectedRows()
-  return decodeURIComponent(found.slice(1).replace(/../g, '%$&'))
+function nameIn(found: unknown): string {
+  return new TextDecoder().decode(bytesIn(found))
 }

@@ -15,7 +15,7 @@ export interface RedisCommands {
   eval(lua: string, key: string, args: string[]): Promise<unknown>
 }
 
-/** @throws TypeError when it is not a client, or one that cannot answer */
+/** @throws TypeError when it is not a client, or one that subscribes */
 export function commandsOf(client: RedisStoreClient): RedisCommands {
   const isNodeRedis = isFunction(client, 'evalSha')
   if (!(isNodeRedis || isFunction(client, 'evalsha')) || !isFunction(client, 'eval')) {
@@ -23,7 +23,10 @@ export function commandsOf(client: RedisStoreClient): RedisCommands {
       `client must be a client of ioredis (new Redis(url)), of node-redis (await createClient({ url }).connect()) or of @upstash/redis (Redis.fromEnv()), not ${describeType(client)} without their eval and evalsha.`,
     )
   }
-  refuseUnanswering(client)
+  const { mode, isPubSubActive, options } = client as Subscribing
+  if (mode === 'subscriber' || mode === 'monitor' || (isPubSubActive === true && options?.RESP === 2)) {
+    throw new TypeError(`client must not be one that ${SUBSCRIBED}`)
+  }
   if (isNodeRedis) {
     const send = senderOf(client as NodeRedisClient)
     return {
@@ -45,25 +48,8 @@ export function commandsOf(client: RedisStoreClient): RedisCommands {
   }
 }
 
-/** Refuses objects with the methods of a client that cannot answer a call: a store on one would fail at each delivery. */
-function refuseUnanswering(client: object): void {
-  const { mode, isPubSubActive, options } = client as {
-    readonly mode?: unknown
-    readonly isPubSubActive?: unknown
-    readonly options?: { readonly RESP?: unknown } | null
-  }
-  const isConnecting = isFunction(client, 'connect') || isFunction(client, 'createScript')
-  if (isFunction(client, 'exec') && !isConnecting) {
-    throw new TypeError(
-      'client must not be a pipeline, a transaction or a script (multi(), pipeline(), createScript()), which sends nothing before exec(). Pass the client that it was made from: redisStore(client).',
-    )
-  }
-  if (isFunction(client, 'evalSha') && isFunction(client, 'sendCommand') && !isConnecting) {
-    throw new TypeError(
-      'client must not be a legacy client, whose calls return no promise. Pass the client that legacy() was called on: redisStore(client), and client.legacy() for the rest of the app.',
-    )
-  }
-  if (mode === 'subscriber' || mode === 'monitor' || (isPubSubActive === true && options?.RESP === 2)) {
-    throw new TypeError(`client must not be one that ${SUBSCRIBED}`)
-  }
+interface Subscribing {
+  readonly mode?: unknown
+  readonly isPubSubActive?: unknown
+  readonly options?: { readonly RESP?: unknown } | null
 }

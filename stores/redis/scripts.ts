@@ -1,8 +1,8 @@
 /** A server-side script. Each touches one key, so that it runs on a cluster too. */
 export interface Script {
   readonly lua: string
-  /** Undefined without Web Crypto, such as on a Node that was started without it: then the script is sent whole. */
-  readonly sha: () => Promise<string | undefined>
+  /** Redis knows scripts by it. */
+  readonly sha: () => Promise<string>
 }
 
 /**
@@ -62,7 +62,7 @@ ${replace('running', "string.format('%.0f', left - ARGV[2])", 'left')}`)
 export const COMPLETE: Script = script(`${READ}
 if not stored then
   attempt, token = 1, ARGV[1]
-elseif token ~= ARGV[1] or state == 'released' then
+elseif token ~= ARGV[1] then
   return 0
 end
 ${replace('completed', '0', 'ARGV[2]')}`)
@@ -88,7 +88,7 @@ redis.call('DEL', KEYS[1])
 return 1`)
 
 function script(lua: string): Script {
-  let digest: Promise<string | undefined> | undefined
+  let digest: Promise<string> | undefined
   return {
     lua,
     sha() {
@@ -98,10 +98,7 @@ function script(lua: string): Script {
   }
 }
 
-/** Redis knows scripts by it. */
-async function sha1(text: string): Promise<string | undefined> {
-  const subtle = (globalThis.crypto as Crypto | undefined)?.subtle
-  if (subtle === undefined) return undefined
-  const digest = new Uint8Array(await subtle.digest('SHA-1', new TextEncoder().encode(text)))
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
+async function sha1(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text))
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -17,7 +17,7 @@ export interface RedisStoreOptions {
  * A failover, a restart, or a server that evicts keys can forget some, which can cause a second run: see docs/stores.md.
  *
  * @param client an ioredis or node-redis client of yours, connected, or one of @upstash/redis
- * @throws TypeError when the client is of another library, a pipeline, a legacy client or one that subscribes, or an option is invalid
+ * @throws TypeError when the client is of another library or one that subscribes, or an option is invalid
  * @example
  * ```ts
  * tixWebhooks({ secret, on, store: redisStore(new Redis('redis://localhost:6379')), namespace: 'orders' })
@@ -37,15 +37,11 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
   async function run(script: Script, key: string, args: string[]): Promise<unknown> {
     warnOfEvictionOnce(client)
     const sha = await script.sha()
-    if (sha !== undefined) {
-      try {
-        return await commands.evalSha(sha, prefix + key, args)
-      } catch (error) {
-        if (!lacksScript(error)) throw unavailable(error, client)
-      }
-    }
     try {
-      return await commands.eval(script.lua, prefix + key, args)
+      return await commands.evalSha(sha, prefix + key, args).catch((error) => {
+        if (!lacksScript(error)) throw error
+        return commands.eval(script.lua, prefix + key, args)
+      })
     } catch (error) {
       throw unavailable(error, client)
     }

@@ -6,15 +6,14 @@ export type Burst<Request, Answer> = (request: Request) => Promise<Answer>
 
 /** How the requests of one kind are sent. */
 export interface BurstKind<Request, Answer> {
-  /** Sends a request that is alone. */
-  sendOne(request: Request): Promise<Answer>
-  /** Sends several, each of another key and in the order of keys, as one statement; returns their answers in that order. */
-  sendMany(requests: readonly Request[]): Promise<readonly Answer[]>
-  /**
-   * Whether the backend undid a whole statement because of one of its requests: the others are then sent again without it. It must
-   * not return true for a connection that is lost or silent, or every failure of the backend would multiply the statements.
-   */
-  isOfOneRequest(error: unknown): boolean
+  /** The most requests in one statement. */
+  readonly size: number
+  /** Sends some, each of another key and in the order of keys; returns their answers in that order. */
+  send(requests: readonly Request[]): Promise<readonly Answer[]>
+  /** The bytes of a request that has many: those that wait are bounded. */
+  bytesOf?(request: Request): number
+  /** A request that has waited longer, in milliseconds, is rejected when its turn comes: its answer would find no caller. */
+  readonly waitMs: number
 }
 
 export interface BurstLimits {
@@ -22,11 +21,15 @@ export interface BurstLimits {
   readonly total: number
   /** The most of one kind. */
   readonly perKind: number
-  /** The most requests in one statement: this bounds its size, too, because keys and tokens have a greatest length. */
-  readonly size: number
-  /** A request that has waited longer, in milliseconds, is rejected when its turn comes: its answer would find no caller. */
-  readonly waitMs: number
+  /**
+   * Whether the backend undid a whole statement because of one of its requests: the others are then sent again without it. It must
+   * not return true for a connection that is lost or silent, or every failure of the backend would multiply the statements.
+   */
+  isOfOneRequest(error: unknown): boolean
 }
+
+/** The most bytes of one kind that wait or are under way, in this process. */
+const MAX_BYTES = 64 * 2 ** 20
 
 interface Call<Request, Answer> {
   readonly request: Request
@@ -97,17 +100,20 @@ export function createBursts(
 
 /** The requests of one kind that wait, or are under way. */
 function keyedQueue<Request extends { readonly key: string }, Answer>(
-  { perKind, size, waitMs }: BurstLimits,
-  { sendOne, sendMany, isOfOneRequest }: BurstKind<Request, Answer>,
+  { perKind, isOfOneRequest }: BurstLimits,
+  { size, send, waitMs, bytesOf = () => 0 }: BurstKind<Request, Answer>,
 ): Turns & { add(call: Call<Request, Answer>): void } {
   /** Each has another key, and none has one of a statement under way. */
   const ready = new Set<Call<Request, Answer>>()
   /** For each key that is ready or under way: the calls behind it. */
   const behind = new Map<string, Call<Request, Answer>[]>()
   let underWay = 0
+  let bytes = 0
 
   /** To be called when a call is settled. */
-  function free({ request: { key } }: Call<Request, Answer>): void {
+  function free({ request }: Call<Request, Answer>): void {
+    bytes -= bytesOf(request)
+    const { key } = request
     const next = behind.get(key)?.shift()
     if (next === undefined) behind.delete(key)
     else ready.add(next)
@@ -146,8 +152,7 @@ function keyedQueue<Request extends { readonly key: string }, Answer>(
     const parts = [calls]
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
       try {
-        if (part.length > 1) answer(part, await sendMany(part.map(({ request }) => request)))
-        else for (const { request } of part) answer(part, [await sendOne(request)])
+        if (part.length > 0) answer(part, await send(part.map(({ request }) => request)))
       } catch (error) {
         if (!isOfOneRequest(error)) return fail([part, ...parts].flat(), error)
         const half = Math.ceil(part.length / 2)
@@ -159,6 +164,9 @@ function keyedQueue<Request extends { readonly key: string }, Answer>(
 
   return {
     add(call) {
+      const added = bytesOf(call.request)
+      if (bytes > 0 && bytes + added > MAX_BYTES) return call.reject(tooManyBytes())
+      bytes += added
       const others = behind.get(call.request.key)
       if (others !== undefined) others.push(call)
       else {
@@ -182,5 +190,12 @@ function waitedTooLong(waitMs: number): StoreError {
   return new StoreError(
     'store_unavailable',
     `The backend answers too slowly, or not at all: after ${waitMs / 1000} s behind other calls, this one was not sent.`,
+  )
+}
+
+function tooManyBytes(): StoreError {
+  return new StoreError(
+    'store_unavailable',
+    `Failures of ${MAX_BYTES / 2 ** 20} MiB wait to be kept, so this one was not sent: is the database slow, or do all deliveries fail?`,
   )
 }

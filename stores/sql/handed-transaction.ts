@@ -25,3 +25,5 @@ export function handedBy<Client, Tx>(as: (client: Client) => Tx, client: Client)
     `Your function as of the inbox returned ${describeType(handed)}: it must return the transaction for handlers, such as drizzle(client).`,
   )
 }
+
+export const NOT_HANDED = 'Pass ctx.tx itself: this is not the transaction of the inbox.'

@@ -17,14 +17,6 @@ export function unavailable(cause: unknown, { name, migrate }: TableNames): Stor
   return new StoreError('store_unavailable', adviceFor(text, { name, migrate }), { cause })
 }
 
-/** The error for a write that changed nothing, although there is no row that keeps it from that. */
-export function notWritten(name: string): StoreError {
-  return new StoreError(
-    'store_unavailable',
-    `A row that was written to ${name} is not in it: does a trigger drop it?`,
-  )
-}
-
 function adviceFor(text: string, { name, migrate }: TableNames): string {
   if (/no such table/.test(text)) {
     return `The table ${name} is missing: run ${migrate} when your app starts, or apply its ddl.`

@@ -9,11 +9,16 @@ export interface SqliteDatabase {
 
 export interface SqliteStatement {
   all(...parameters: never[]): unknown[]
-  run(...parameters: never[]): { changes: number | bigint }
 }
 
-/** Whether each configured database is on a file: one in memory has no other journal, and ends with its process. */
-const configured = new WeakMap<SqliteDatabase, { readonly isOnFile: boolean }>()
+interface Configured {
+  /** One in memory has no other journal, and ends with its process. */
+  readonly isOnFile: boolean
+  /** Asked before each transaction. Of other pragmas a prepared statement returns the value that there was when it was prepared. */
+  readonly journalMode: SqliteStatement
+}
+
+const configured = new WeakMap<SqliteDatabase, Configured>()
 
 /**
  * Sets what only we need, once for each connection: again would fail in a transaction, in which a second table may first be used.
@@ -34,7 +39,7 @@ export function configureOnce(db: SqliteDatabase): void {
     db.exec('PRAGMA fullfsync = ON')
     syncFound(db)
   }
-  configured.set(db, { isOnFile })
+  configured.set(db, { isOnFile, journalMode: db.prepare(JOURNAL_MODE) })
 }
 
 /**
@@ -63,14 +68,6 @@ function isOfCopy(error: unknown): boolean {
 }
 
 /**
- * To be called before a read that decides: with a cache that it shares with another thread, a connection can be set to read what is not
- * committed, and an event whose handler is still to fail would count as handled.
- */
-export function readCommitted(db: SqliteDatabase): void {
-  db.exec('PRAGMA read_uncommitted = OFF')
-}
-
-/**
  * Makes the next commit durable, because an event is acknowledged right after it: all or nothing of it survives a killed process, and all
  * of it a power cut. Checked before each transaction, because an app may set its own pragmas after ours: `synchronous = NORMAL` is usual.
  */
@@ -92,8 +89,11 @@ function useWal(db: SqliteDatabase): void {
   )
 }
 
+const JOURNAL_MODE = 'PRAGMA journal_mode'
+
 function journalModeOf(db: SqliteDatabase): string | undefined {
-  return firstRow<{ journal_mode?: string }>(db, 'PRAGMA journal_mode').journal_mode
+  const statement = configured.get(db)?.journalMode ?? db.prepare(JOURNAL_MODE)
+  return rowOf<{ journal_mode?: string }>(statement).journal_mode
 }
 
 const FULL = 2
@@ -150,7 +150,11 @@ export function withoutWaiting<T>(db: SqliteDatabase, work: () => T): T {
 }
 
 function firstRow<Row>(db: SqliteDatabase, sql: string): Row {
-  const rows: unknown = (db.prepare(sql) as Partial<SqliteStatement>).all?.()
+  return rowOf(db.prepare(sql))
+}
+
+function rowOf<Row>(statement: Partial<SqliteStatement>): Row {
+  const rows: unknown = statement.all?.()
   if (Array.isArray(rows)) return (rows[0] ?? {}) as Row
   throw new StoreError(
     'store_unavailable',

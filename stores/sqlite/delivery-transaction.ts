@@ -1,24 +1,21 @@
 import { Discard } from '../../src/index.js'
-import { notWritten } from './advice.js'
-import type { SqliteTable } from './table.js'
+import type { WriteValues } from '../sql/ledger.js'
+import { openAnswer } from '../sql/verdict.js'
+import type { EventsTable } from './events.js'
 
-interface DeliveryRecord {
-  readonly key: string | null
-  readonly retainMs: number
-  readonly now: () => number
-  /** Removes the failure of the event, if it may have one. */
-  readonly forget?: (() => void) | undefined
-}
+/** Another delivery was committed meanwhile, or has a lease. */
+type Refusal = 'duplicate' | 'in_flight'
 
 /** The one transaction of one delivery: the effects of its handler and the record of the event. */
 export class DeliveryTransaction<Db extends object> {
-  end: 'failed' | 'duplicate' | 'committed' | undefined
+  end: 'failed' | 'committed' | Refusal | undefined
   private isOver = false
 
+  /** @param record absent if there is no key */
   constructor(
     private readonly db: Db,
-    private readonly table: SqliteTable,
-    private readonly record: DeliveryRecord,
+    private readonly tables: Pick<EventsTable, 'table' | 'events'>,
+    private readonly record: WriteValues | undefined,
   ) {}
 
   /** `ctx.tx.commit`. */
@@ -32,21 +29,23 @@ export class DeliveryTransaction<Db extends object> {
       throw new TypeError('ctx.tx.commit was called twice: put all effects into one call.')
     }
     const committed = this.commitWith(() => committing(this.db, () => effects(this.db)))
-    if (committed === 'duplicate') {
-      throw new Discard(
-        'Another delivery of the event was committed meanwhile, so nothing of this one is kept.',
-      )
+    if (typeof committed === 'string') {
+      throw new Discard('Another delivery has the event by now, so nothing of this one is kept.')
     }
     return committed.result
   }
 
-  /** Commits the effects with the record, unless another delivery was first: then they do not run. */
-  commitWith<R>(effects: () => R): { result: R } | 'duplicate' {
-    const { table } = this
+  /**
+   * Commits the effects with the record, unless another delivery was first: then they do not run.
+   *
+   * @param reason for which the event is discarded, if it is
+   */
+  commitWith<R>(effects: () => R, reason?: string): { result: R } | Refusal {
+    const { table } = this.tables
     this.end = 'failed'
     const committed = table.transaction(() => {
-      if (!this.isRecordedNow()) return 'duplicate'
-      this.record.forget?.()
+      const refusal = this.recorded(reason)
+      if (refusal !== undefined) return refusal
       table.exec('SAVEPOINT tix_webhooks_effects')
       const result = effects()
       if (typeof (result as { then?: unknown } | null | undefined)?.then === 'function') {
@@ -60,7 +59,7 @@ export class DeliveryTransaction<Db extends object> {
       table.exec('RELEASE tix_webhooks_effects')
       return { result }
     })
-    this.end = committed === 'duplicate' ? 'duplicate' : 'committed'
+    this.end = typeof committed === 'string' ? committed : 'committed'
     return committed
   }
 
@@ -69,38 +68,18 @@ export class DeliveryTransaction<Db extends object> {
     this.isOver = true
   }
 
-  private isRecordedNow(): boolean {
-    const { key, retainMs, now } = this.record
-    return key === null || recordHandled(this.table, { key, retainMs, now })
+  private recorded(reason: string | undefined): Refusal | undefined {
+    if (this.record === undefined) return undefined
+    // Parked or not: what it wrote counts.
+    const { status } = openAnswer(this.tables.events.upsert('settle', { ...this.record, reason }), true)
+    return status === 'opened' ? undefined : (status as Refusal)
   }
-}
-
-/** Whether an event was handled. */
-export function isRecorded(table: SqliteTable, key: string, now: number): boolean {
-  const find = `SELECT 1 AS found FROM ${table.name} WHERE key = @key AND expires_at > @now`
-  return table.get(find, { key, now }) !== undefined
-}
-
-/** Records that an event was handled. @returns false if that is recorded already */
-export function recordHandled(
-  table: SqliteTable,
-  { key, retainMs, now }: Pick<DeliveryRecord, 'retainMs' | 'now'> & { readonly key: string },
-): boolean {
-  const time = now()
-  const recorded = table.run(
-    `INSERT INTO ${table.name} AS stored (key, handled_at, expires_at) VALUES (@key, @now, @expiresAt)
-     ON CONFLICT (key) DO UPDATE SET handled_at = excluded.handled_at, expires_at = excluded.expires_at
-     WHERE stored.expires_at <= @now`,
-    { key, now: time, expiresAt: Math.ceil(time + retainMs) },
-  )
-  if (recorded !== 1 && !isRecorded(table, key, time)) throw notWritten(table.name)
-  return recorded === 1
 }
 
 /** The databases whose effects are running: an app may make two inboxes of one. */
 const inCommit = new WeakSet<object>()
 
-/** Whether the effects of a delivery are running on this database: the record of `recordIfNewest` must not be kept without them. */
+/** Whether the effects of a delivery are running on this database: what `recordIfNewest` records must not be kept without them. */
 export function isCommitting(db: object): boolean {
   return inCommit.has(db)
 }

@@ -1,43 +1,32 @@
 import {
   type Change,
   type HandledRecords,
-  type Inbox,
   isDiscard,
+  type LedgerInbox,
   type OnceRequest,
   type OnceResult,
-  type Purgeable,
+  type OnceRun,
   StoreError,
 } from '../../src/index.js'
 import {
-  checkedClock,
   checkedFor,
-  checkKey,
   checkOptionNames,
   checkRetentionSeconds,
   DEFAULT_RETENTION_SECONDS,
+  storableText,
+  tokenSource,
 } from '../../src/internal.js'
 import { checkOnce } from '../lib/store-rules.js'
-import { createPurger } from '../sql/purge.js'
+import { factsOf, ledgerOf } from '../sql/ledger.js'
+import { DEFAULT_TABLE, type SqlInboxOptions } from '../sql/options.js'
+import { createPurger, type Purged } from '../sql/purge.js'
+import { isFinal } from '../sql/verdict.js'
 import type { SqliteDatabase } from './database.js'
-import { DeliveryTransaction, isCommitting, isRecorded, recordHandled } from './delivery-transaction.js'
-import { sqliteFailuresInside } from './failures.js'
+import { DeliveryTransaction, isCommitting } from './delivery-transaction.js'
+import { eventsTable, type SqliteOptions, type SqliteTableMethods } from './events.js'
 import { newestTable } from './newest.js'
-import { sqliteTable } from './table.js'
 
-export interface SqliteInboxOptions {
-  /** The name of its table. Default `tix_webhooks_inbox`. */
-  table?: string | undefined
-  /** Milliseconds since the epoch. Default `Date.now`: a wall clock, because the records must survive a restart. */
-  now?: (() => number) | undefined
-  /** Purges in the background, every so many seconds, from the first delivery on. Default: only when you call `purge`. */
-  purgeEverySeconds?: number | undefined
-  /**
-   * How long `recordIfNewest` remembers a change, in seconds; longer if a receiver of this inbox keeps its records for longer, or has failures in
-   * this database: then for their retention and 7 days. It must be the same in each process that asks `recordIfNewest`. Default 604,800 (7 days);
-   * at least 262,800 (73 h).
-   */
-  retentionSeconds?: number | undefined
-}
+export interface SqliteInboxOptions extends SqliteOptions, Pick<SqlInboxOptions, 'retentionSeconds'> {}
 
 /** The `ctx.tx` of handlers. */
 export interface SqliteTransaction<Db> {
@@ -54,8 +43,11 @@ export interface SqliteTransaction<Db> {
   commit<R>(effects: (db: Db) => R extends PromiseLike<unknown> ? never : R): R
 }
 
-/** A transactional inbox. */
-export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, HandledRecords, Purgeable {
+/** A transactional inbox, which also keeps the failures of events. */
+export interface SqliteInbox<Db>
+  extends LedgerInbox<SqliteTransaction<Db>>,
+    HandledRecords,
+    SqliteTableMethods {
   /**
    * Keeps a late event from undoing a newer one: true if no newer change of the subject has been applied. The change is then recorded, and
    * committed together with the effects. Of two that are equal in date and rank, the later to arrive is newest. For state, not for sums:
@@ -87,29 +79,25 @@ export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, HandledRe
   recordIfNewest(db: Db, change: Change): boolean
   recordIfNewest(db: Db, changes: readonly Change[]): boolean[]
   /**
-   * Deletes records, and then the changes of `recordIfNewest`, past their retention, oldest first. A change is kept for
-   * `retentionSeconds`, or for the longest retention of a receiver of this inbox.
+   * Deletes events, and then the changes of `recordIfNewest`, past their retention, oldest first.
    *
-   * @param options.limit the most records and changes to delete, so that one call stays short. Default 1,000
-   * @returns the number of deleted records and changes
+   * @param options.limit the most events and changes to delete, so that one call stays short. Default 1,000
+   * @returns the number of deleted events and changes
    */
   purge(options?: { readonly limit?: number }): Promise<number>
   /**
-   * Resolves if the database is open, can be written, and has the table of the records; it changes no record. It does not ask for the table
+   * Resolves if the database is open, can be written, and has the table of the events; it changes no record. It does not ask for the table
    * of `recordIfNewest`, which not every app uses.
    *
    * @throws StoreError otherwise, with advice
    */
   check(): Promise<void>
-  /** Creates the tables of the records and of `recordIfNewest` if they are missing. For the start of your app; several processes may run it at once. */
-  migrate(): Promise<void>
-  /** The SQL that `migrate` runs, for tools of your own. */
-  readonly ddl: string
 }
 
 /**
  * Effects exactly once, in a file: the handler's writes in `ctx.tx.commit` and the record that the event was handled are committed
- * together, or not at all. Two deliveries of one event may overlap; the effects of one of them are kept.
+ * together, or not at all. Two deliveries of one event may overlap; the effects of one of them are kept. What fails is kept too, in the same
+ * table, which may be that of a `sqliteStore`.
  *
  * @param db an open database of better-sqlite3, libsql or `node:sqlite`; a file is kept in WAL and at least at `synchronous = FULL`
  * @throws TypeError when it is something else, or an option is invalid
@@ -137,94 +125,81 @@ export function sqliteInbox<Db extends SqliteDatabase>(
 }
 
 function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOptions): SqliteInbox<Db> {
-  options = checkOptionNames(options, ['table', 'now', 'purgeEverySeconds', 'retentionSeconds'])
-  const table = sqliteTable(db, {
-    table: options.table ?? TABLE,
-    columns: {
-      key: 'TEXT NOT NULL PRIMARY KEY',
-      handled_at: 'INTEGER NOT NULL',
-      expires_at: 'INTEGER NOT NULL',
-    },
-    migrate: MIGRATE,
-  })
-  const newest = newestTable(db, options.table ?? TABLE, MIGRATE)
-  let longestRetentionMs = checkRetentionSeconds(options.retentionSeconds) * 1000
-  const now = checkedClock(options.now)
-  const { start, purge } = createPurger(async (limit) => {
-    const records = table.purge({ now: now(), limit })
-    return records === limit ? records : records + newest.purge({ now: now(), limit: limit - records })
-  }, options.purgeEverySeconds)
+  const given = checkOptionNames(options, ['table', 'now', 'purgeEverySeconds', 'retentionSeconds'])
+  const tables = eventsTable(db, given, MIGRATE)
+  const { table, events, shared, now } = tables
+  const newest = newestTable(db, given.table ?? DEFAULT_TABLE, MIGRATE)
+  let longestRetentionMs = checkRetentionSeconds(given.retentionSeconds) * 1000
+  const nextToken = tokenSource(() => crypto.randomUUID())
+  const { purgeAfter, purge } = createPurger(deleteExpired, given.purgeEverySeconds)
 
-  function recordIfNewest(given: Db, change: Change | readonly Change[]): boolean | boolean[] {
-    if (given !== db || !isCommitting(db)) throw notInCommit()
-    const results = newest.record([change].flat(), Math.ceil(now() + longestRetentionMs))
+  async function deleteExpired(limit: number, minAgeMs: number): Promise<Purged> {
+    const { deleted, parked } = await tables.purge(limit, minAgeMs)
+    const changes = deleted < limit ? newest.purge(limit - deleted, now()) : 0
+    return { deleted: deleted + changes, parked }
+  }
+
+  function recordIfNewest(tx: Db, change: Change | readonly Change[]): boolean | boolean[] {
+    if (tx !== db || !isCommitting(db)) throw notInCommit()
+    // An older event may be kept for as long, and be replayed then.
+    const expiresAt = Math.ceil(now() + longestRetentionMs + DEFAULT_RETENTION_SECONDS * 1000)
+    const results = newest.record([change].flat(), expiresAt)
     return Array.isArray(change) ? results : results[0] === true
   }
 
-  function remember(ms: number): void {
-    longestRetentionMs = Math.max(longestRetentionMs, ms)
+  /** The run of a handler, or why there is none. If another process writes between this and the commit, the commit notices. */
+  function begun({
+    key,
+    replay,
+  }: OnceRequest): OnceRun | Exclude<OnceResult['status'], 'handled'> | undefined {
+    if (key === null) return undefined
+    const found = events.find(key)
+    const seen = found?.seen ?? 0
+    if (found !== undefined) {
+      if (isFinal(found)) return 'duplicate'
+      if (found.leftMs > 0) return 'in_flight'
+      if (found.failure === 'parked' && replay === undefined) return 'parked'
+    }
+    return replay === undefined || replay.seen === seen ? { attempt: seen + 1 } : 'in_flight'
   }
 
-  /** Whether the event of a request is handled already. */
-  function isDuplicate(request: OnceRequest): boolean {
-    checkOnce(request)
-    remember(request.retainMs)
-    start()
-    return request.key !== null && isRecorded(table, request.key, now())
+  function recordOf({ key, retainMs, about }: OnceRequest) {
+    if (key === null) return undefined
+    return { key, token: nextToken(), retain_ms: Math.ceil(retainMs), ...factsOf(about) }
   }
 
-  /** @param forget called in the transaction that records the event */
-  async function run(
-    { key, retainMs }: OnceRequest,
-    work: (tx: SqliteTransaction<Db>) => Promise<void>,
-    forget?: () => void,
+  async function deliver(
+    request: OnceRequest,
+    work: Parameters<SqliteInbox<Db>['once']>[1],
   ): Promise<OnceResult> {
-    const transaction = new DeliveryTransaction(db, table, { key, retainMs, now, forget })
-    let isDiscarded = false
+    const run = begun(request)
+    if (typeof run === 'string') return { status: run }
+    const transaction = new DeliveryTransaction(db, tables, recordOf(request))
+    let discarded: string | undefined
     try {
-      await work({ commit: (effects) => transaction.commit(effects) } as SqliteTransaction<Db>)
+      const commit: SqliteTransaction<Db>['commit'] = (effects) => transaction.commit(effects) as never
+      await work({ commit }, run)
     } catch (error) {
-      if (transaction.end !== 'duplicate' && !isDiscard(error)) throw error
-      isDiscarded = true
+      if (!isRefused(transaction) && !isDiscard(error)) throw error
+      discarded = storableText((error as Error).message)
     } finally {
       transaction.close()
     }
-    if (transaction.end === 'failed' && !isDiscarded) throw commitIgnored()
-    if (transaction.end === undefined || transaction.end === 'failed') transaction.commitWith(() => {})
-    if (transaction.end === 'duplicate') return { status: 'duplicate' }
-    return { status: isDiscarded ? 'discarded' : 'handled' }
+    if (transaction.end === 'failed' && discarded === undefined) throw commitIgnored()
+    if (transaction.end === undefined || transaction.end === 'failed')
+      transaction.commitWith(() => {}, discarded)
+    if (isRefused(transaction)) return { status: transaction.end }
+    return { status: discarded === undefined ? 'handled' : 'discarded' }
   }
 
   return {
-    once: async (request, work) => (isDuplicate(request) ? { status: 'duplicate' } : run(request, work)),
-    joinFailures(failures) {
-      const joined = sqliteFailuresInside.get(failures)
-      if (joined?.db !== db) return undefined
-      // The event of a failure may be days older than that: the service retries it.
-      remember(joined.retentionMs + DEFAULT_RETENTION_SECONDS * 1000)
-      return {
-        async once(request, work) {
-          const { failureKey, runsParked } = request
-          checkKey(failureKey)
-          if (isDuplicate(request)) return { status: 'duplicate' }
-          // If another process handles the event between these two reads, the failure is gone, or its transaction finds the record.
-          try {
-            if (joined.stateOf(failureKey) === 'parked' && !runsParked) return { status: 'parked' }
-          } catch (error) {
-            request.report(error)
-            return run(request, work)
-          }
-          return run(request, work, () => joined.delete(failureKey))
-        },
-        keep: (failed) => joined.keepUnless(() => isRecorded(table, failed.key, now()), failed),
-      }
+    ...ledgerOf(shared),
+    async once(request, work) {
+      checkOnce(request)
+      longestRetentionMs = Math.max(longestRetentionMs, request.retainMs)
+      return purgeAfter(request.retainMs, () => deliver(request, work))
     },
-    async isHandled(key) {
-      checkKey(key)
-      return isRecorded(table, key, now())
-    },
-    check: async () =>
-      table.check((key) => isRecorded(table, key, now()) || recordHandled(table, { key, retainMs: 0, now })),
+    check: async () => tables.check(),
     recordIfNewest: recordIfNewest as SqliteInbox<Db>['recordIfNewest'],
     purge,
     async migrate() {
@@ -235,8 +210,13 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
   }
 }
 
-const TABLE = 'tix_webhooks_inbox'
 const MIGRATE = 'inbox.migrate()'
+
+function isRefused<T extends { end: unknown }>(
+  transaction: T,
+): transaction is T & { end: 'duplicate' | 'in_flight' } {
+  return transaction.end === 'duplicate' || transaction.end === 'in_flight'
+}
 
 function notInCommit(): TypeError {
   return new TypeError(

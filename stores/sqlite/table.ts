@@ -1,13 +1,7 @@
 import { isWebhookError } from '../../src/index.js'
 import { describeType, monotonicMs } from '../../src/internal.js'
-import {
-  type FoundColumn,
-  missingFrom,
-  ofAnotherVersion,
-  purgeStatement,
-  type TableLayout,
-  tableDdl,
-} from '../sql/sqlite-dialect/ddl.js'
+import { checkColumns, FIND_COLUMNS, type FoundColumn, type TableDdl } from '../sql/sqlite-dialect/ddl.js'
+import type { Rows } from '../sql/sqlite-dialect/table.js'
 import { unavailable } from './advice.js'
 import {
   busyTimeoutOf,
@@ -15,64 +9,39 @@ import {
   isBusy,
   isClosed,
   keepDurable,
-  readCommitted,
   type SqliteDatabase,
   type SqliteStatement,
   versionOf,
   withoutWaiting,
 } from './database.js'
 
-export type Parameters = Readonly<Record<string, string | number | Uint8Array | null>>
-
-export type Row = Readonly<Record<string, unknown>>
-
 /** A table of ours in a database of the user's. */
 export interface SqliteTable {
-  /** The quoted name, as SQL has it. */
-  readonly name: string
   readonly ddl: string
-  /** The first row. */
-  get(sql: string, parameters: Parameters): Row | undefined
-  all(sql: string, parameters: Parameters): Row[]
-  /** How many rows it changed. */
-  run(sql: string, parameters: Parameters): number
+  all(sql: string, parameters: Readonly<Record<string, unknown>>): Rows
   exec(sql: string): void
   /** Calls `work` in a transaction, which is rolled back if it throws. Its error is thrown as it is. */
   transaction<T>(work: () => T): T
   migrate(): void
   /**
-   * Throws the error that a delivery would meet: it calls `write` with a key that no event has, and commits without that record, because
-   * nothing less finds a full disk. It does not wait for another process that writes, which would block the event loop.
+   * Throws the error that a delivery would meet: it calls `write` in a transaction. It does not wait for another process that writes, which would
+   * block the event loop.
    */
-  check(write: (key: string) => unknown): void
+  check(write: () => void): void
   exists(): boolean
-  purge(parameters: { now: number; limit: number }): number
 }
 
-export interface SqliteTableDefinition extends TableLayout {
-  readonly table: string
-  /** The columns with their types; the first one is the key. */
-  readonly columns: Readonly<Record<string, string>>
-  /** The user's call that creates it. */
-  readonly migrate: string
-  /** The column by which it is purged. Default `expires_at`. */
-  readonly purgedBy?: string
+/** @throws TypeError when it is no database */
+export function checkDatabase(db: SqliteDatabase): void {
+  if (typeof db?.prepare === 'function' && typeof db.exec === 'function') return
+  throw new TypeError(
+    `db must be an open database of better-sqlite3, libsql or node:sqlite, not ${describeType(db)} without their prepare and exec.`,
+  )
 }
 
-/** @throws TypeError when it is not a database, or the name is invalid */
-export function sqliteTable(
-  db: SqliteDatabase,
-  { table, columns, migrate, purgedBy, ...layout }: SqliteTableDefinition,
-): SqliteTable {
-  if (typeof db?.prepare !== 'function' || typeof db.exec !== 'function') {
-    throw new TypeError(
-      `db must be an open database of better-sqlite3, libsql or node:sqlite, not ${describeType(db)} without their prepare and exec.`,
-    )
-  }
-  const created = tableDdl(table, columns, layout)
-  const { name, plainName, key, createTable, createIndex } = created
-  const ddl = `${createTable}\n${createIndex}`
-
+/** @param migrate the user's call that creates it */
+export function sqliteTable(db: SqliteDatabase, ddl: TableDdl, migrate: string): SqliteTable {
+  const { name, plainName, createTable, createIndexes } = ddl
   const prepared = new Map<string, SqliteStatement>()
 
   function statement(sql: string): SqliteStatement {
@@ -113,24 +82,13 @@ export function sqliteTable(
     return monotonicMs() - busy.sinceMs > busyTimeoutOf(db)
   }
 
-  let isInTransaction = false
-
   const self: SqliteTable = {
-    name,
-    ddl,
+    ddl: [createTable, ...createIndexes].join(''),
     exec,
-    get: (sql, parameters) => self.all(sql, parameters)[0],
-    all: (sql, parameters) =>
-      withAdvice(() => {
-        // In a transaction of ours nobody else is writing.
-        if (!isInTransaction) readCommitted(db)
-        return statement(sql).all(parameters as never)
-      }) as Row[],
-    run: (sql, parameters) => withAdvice(() => Number(statement(sql).run(parameters as never).changes)),
+    all: (sql, parameters) => withAdvice(() => statement(sql).all(parameters as never)),
     transaction(work) {
       withAdvice(() => keepDurable(db))
       exec('BEGIN IMMEDIATE')
-      isInTransaction = true
       try {
         const result = work()
         exec('COMMIT')
@@ -139,39 +97,35 @@ export function sqliteTable(
       } catch (error) {
         rollBack()
         throw error
-      } finally {
-        isInTransaction = false
       }
     },
     migrate() {
       exec(createTable)
-      const found = withAdvice(() =>
-        statement('SELECT name, pk FROM pragma_table_info(@table)').all({ table: plainName } as never),
-      )
-      const missing = missingFrom(found as FoundColumn[], Object.keys(columns), key)
-      if (missing.length > 0) throw ofAnotherVersion(name, missing)
-      exec(createIndex)
+      checkFound()
+      for (const createIndex of createIndexes) exec(createIndex)
     },
     check(write) {
       try {
         withAdvice(() =>
-          withoutWaiting(db, () =>
-            self.transaction(() => {
-              write('')
-              self.run(`DELETE FROM ${name} WHERE ${key} = @key`, { key: '' })
-            }),
-          ),
+          withoutWaiting(db, () => {
+            checkFound()
+            self.transaction(write)
+          }),
         )
       } catch (error) {
         if (!isBusy((error as Error).cause) || isHeldUp()) throw error
       }
     },
-    exists: () =>
-      self.get("SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = @table", {
-        table: plainName,
-      }) !== undefined,
-    // SQLite has one writer at a time, so nothing can be claimed between the two.
-    purge: (parameters) => self.transaction(() => self.run(purgeStatement(created, purgedBy), parameters)),
+    exists: () => columnsFound().length > 0,
   }
+
+  function columnsFound(): readonly FoundColumn[] {
+    return withAdvice(() => statement(FIND_COLUMNS).all(plainName as never)) as FoundColumn[]
+  }
+
+  function checkFound(): void {
+    checkColumns(columnsFound(), ddl)
+  }
+
   return self
 }

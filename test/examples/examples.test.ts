@@ -110,9 +110,13 @@ onMysql('examples/mysql.ts', () => {
       { id: 'ord_1', total_cents: 5400 },
       { id: 'ord_2', total_cents: 1 },
     ])
+    const row = "CONVERT(CONCAT_WS(' ', event_key, state, failure) USING utf8mb4)"
     expect(
-      await database.query('SELECT CONVERT(`key` USING utf8mb4) AS recorded FROM tix_webhooks_inbox'),
-    ).toEqual([{ recorded: 'orders/order.created/ord_1' }])
+      await database.query(`SELECT ${row} AS event FROM tix_webhooks_events ORDER BY event_key`),
+    ).toEqual([
+      { event: 'orders/order.created/ord_1 handled' },
+      { event: 'orders/order.created/ord_2 released failing' },
+    ])
     expect(printed[0]).toBe('order ord_1: 5400 cents')
   })
 })

@@ -48,7 +48,10 @@ onOwnPostgres('examples/graphile-worker.ts', () => {
     const order = orderCreated({ id: 'ord_1' })
     await example.pool.query("INSERT INTO orders VALUES ('ord_1', 1)")
     expect(await post(port, order)).toEqual(FAILED)
-    expect([await count('graphile_worker.jobs'), await count('tix_webhooks_inbox')]).toEqual([0, 0])
+    expect([
+      await count('graphile_worker.jobs'),
+      await count('tix_webhooks_events WHERE handled_at IS NOT NULL'),
+    ]).toEqual([0, 0])
 
     await example.pool.query('DELETE FROM orders')
     expect(await post(port, order)).toEqual(HANDLED)

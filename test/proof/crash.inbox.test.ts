@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Mark, Program } from '../support/apps/protocol.js'
+import type { Mark } from '../support/apps/protocol.js'
 import { PROVED_INBOXES } from '../support/our-stores.js'
-import type { FailingPlace } from '../support/proof-places.js'
+import type { EventsPlace } from '../support/proof-places.js'
 import { type App, newOrders, type Order, useApps } from '../support/running-apps.js'
 import { runs } from '../support/runs.js'
 import { commitMarks, seeded, violations, whileInFlight } from '../support/storm.js'
@@ -19,13 +19,13 @@ for (const { describe, proof } of PROVED_INBOXES) {
   describe.each(proof.clients)('apps with an inbox on %s, killed', (client) => {
     // Of a handler's transaction, and of that in which a failure is kept.
     const marks = commitMarks(client)
-    let place: FailingPlace
+    let place: EventsPlace
     beforeAll(async () => {
-      place = (await proof.openPlace()) as FailingPlace
+      place = (await proof.openPlace()) as EventsPlace
     })
     afterAll(() => place.close())
 
-    const start = (program: Program = 'failures') => apps.start({ program, client, ...place })
+    const start = () => apps.start({ program: 'inbox', client, ...place })
 
     async function recordedOf(orders: readonly Order[]): Promise<(string | undefined)[]> {
       const recorded = await place.recorded()
@@ -55,13 +55,12 @@ for (const { describe, proof } of PROVED_INBOXES) {
       expect(violations(orders, await place.effects())).toEqual([])
     })
 
-    test.each(['inbox', 'failures'] as const)(
-      'of %s, hold an event as long as they live, and leave all of it or nothing',
-      async (program) => {
-        const [app, survivor] = await Promise.all([start(program), start(program)])
+    test.each([undefined, 'failed'])(
+      'hold an event that was %s before as long as they live, and leave all of it or nothing',
+      async (before) => {
+        const [app, survivor] = await Promise.all([start(), start()])
         const at: readonly Mark[] = ['in the handler', 'after the effect', ...marks]
         const orders = await newOrders(at.length)
-        const before = program === 'failures' ? 'failed' : undefined
         if (before !== undefined)
           for (const order of orders) expect(await app.deliver(order, { fail: true })).toMatchObject(FAILED)
         expect(await recordedOf(orders)).toEqual(orders.map(() => before))

@@ -169,11 +169,11 @@ onPostgres('a handler that is interrupted at each call', () => {
       async () => {
         const pool = new Pool({ connectionString: database.url, options: database.settings(), max: 1 })
         await postgresInbox(pool).migrate()
-        await database.query('TRUNCATE orders, tickets, tix_webhooks_inbox')
+        await database.query('TRUNCATE orders, tickets, tix_webhooks_events')
         return { pool, [Symbol.asyncDispose]: () => pool.end() }
       },
       ({ pool }) => ({
-        inbox: postgresInbox(pool),
+        inbox: postgresInbox(pool, { purgeEverySeconds: false }),
         write: (tx: PoolClient, table, id) => tx.query(`INSERT INTO ${table} VALUES ($1)`, [id]),
       }),
       rows,
@@ -192,7 +192,7 @@ onMysql.each([
   )
 
   test('has its effect exactly once through mysqlInbox, and loses no connection', async () => {
-    const tables = ['orders', 'tickets', 'tix_webhooks_inbox']
+    const tables = ['orders', 'tickets', 'tix_webhooks_events']
     await expectOneEffect(
       async () => {
         // A second one for when the first was got and its caller is told that it was not: nobody can give it back.
@@ -201,7 +201,7 @@ onMysql.each([
         return { pool, [Symbol.asyncDispose]: () => pool.end() }
       },
       ({ pool }) => ({
-        inbox: mysqlInbox(pool),
+        inbox: mysqlInbox(pool, { purgeEverySeconds: false }),
         write: (tx: mysql.PoolConnection, table, id) => tx.query(`INSERT INTO ${table} VALUES (?)`, [id]),
       }),
       async () => [

@@ -147,7 +147,7 @@ onPostgres('every recipe with a shutdown', () => {
         const schema = `${database.schema}_${index}`
         await database.query(`CREATE SCHEMA ${schema}`)
         // It makes its tables by a command of its own.
-        if (name === 'examples/failures.ts') {
+        if (name === 'examples/ledger.ts') {
           const orders = 'CREATE TABLE orders (id text PRIMARY KEY, total_cents integer NOT NULL)'
           await database.query(`BEGIN; SET LOCAL search_path = ${schema}; ${ddl}; ${orders}; COMMIT`)
         }
@@ -182,7 +182,7 @@ onPostgres('every recipe with a shutdown', () => {
                 ...postgresSettings(options),
                 ...(mysqlDatabases[index] && { DATABASE_URL: mysqlDatabases[index].url }),
                 OTEL_EXPORTER_OTLP_ENDPOINT: other.url,
-                FAILURES_TOKEN: 'x'.repeat(32),
+                LEDGER_TOKEN: 'x'.repeat(32),
               },
             },
           )

@@ -102,7 +102,7 @@ onPostgres.each(INBOX_CLIENTS)('an inbox over $name whose backends are terminate
   test.each([1, 5])(
     'has each effect exactly once with %i connections, and loses none for good',
     async (max) => {
-      await database.query('TRUNCATE effects, tix_webhooks_inbox')
+      await database.query('TRUNCATE effects, tix_webhooks_events')
       const name = `${database.schema}_${max}`
       const killed = new Set<string>()
       async function kill(): Promise<void> {
@@ -129,7 +129,7 @@ onMysql.each(MYSQL_INBOX_CLIENTS)('an inbox over $name whose connections are kil
     'has each effect exactly once with %i connections, and loses none for good',
     async (max) => {
       await database.query('DELETE FROM effects')
-      await database.query('DELETE FROM tix_webhooks_inbox')
+      await database.query('DELETE FROM tix_webhooks_events')
       // It is in another database than those that it kills.
       const killer = await createConnection(mysqlUrl())
       const ask = async (sql: string) => (await killer.query(sql))[0] as Record<string, unknown>[]

@@ -116,9 +116,9 @@ const SURROUNDINGS: Record<string, string> = {
   'adapters/fetch.ts': "import { requestBody, toResponse } from 'tix-webhooks/fetch'",
   'stores/redis.ts': "import { Redis } from 'ioredis'\nimport { redisStore } from 'tix-webhooks/redis'",
   'stores/postgres.ts':
-    "import { Pool } from 'pg'\nimport { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'",
+    "import { Pool } from 'pg'\nimport { postgresInbox, postgresStore } from 'tix-webhooks/postgres'",
   'stores/sqlite.ts':
-    "import Database from 'better-sqlite3'\nimport { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'",
+    "import Database from 'better-sqlite3'\nimport { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'",
   'telemetry/opentelemetry.ts': [
     "import { tixWebhooks } from 'tix-webhooks/express'",
     "import { instrument } from 'tix-webhooks/opentelemetry'",
@@ -139,6 +139,12 @@ const SURROUNDINGS: Record<string, string> = {
     'declare const app: Hono<AppEnv>',
   ].join('\n'),
 }
+
+/** The reader's own module, whose client Prisma generates. */
+const PRISMA = `
+interface Tx { readonly order: { create(args: object): Promise<unknown> } }
+export declare const prisma: { $transaction<R>(work: (tx: Tx) => Promise<R>): Promise<R> }
+`
 
 const READER_HAS = `
 import { ${Object.keys(core)
@@ -263,5 +269,5 @@ test('every example of a docblock and every snippet of a page compiles as it sta
   expect(pages.length).toBeGreaterThan(30)
   const all = [...library, ...kit, ...pages]
   expect(new Set(all.map(([name]) => name)).size).toBe(all.length)
-  expect(problemsOf(Object.fromEntries(all))).toEqual([])
+  expect(problemsOf({ ...Object.fromEntries(all), prisma: PRISMA })).toEqual([])
 })

@@ -28,7 +28,7 @@ const OF_STORES = [...DOORS, 'stores/lib/']
 const OF_SQL = [...OF_STORES, 'stores/sql/']
 
 /** The rooms of the kit, lowest first. */
-const GROUND = ['call-handler.ts', 'deliveries/', 'store-cases/', 'failure-cases/', 'inbox-cases/'].map(
+const GROUND = ['call-handler.ts', 'deliveries/', 'store-cases/', 'ledger-cases/', 'inbox-cases/'].map(
   (name) => `testing/${name}`,
 )
 const RETRYING = [...DOORS, ...GROUND, 'testing/retries/']
@@ -61,6 +61,8 @@ const ROOMS: readonly Room[] = [
 
   room('telemetry/', DOORS, ['@opentelemetry/api']),
 
+  // Their steps are those of a store.
+  ...['ledger', 'inbox'].map((name) => room(`testing/${name}-cases/`, [...DOORS, 'testing/store-cases/'])),
   ...GROUND.map((path) => room(path, DOORS)),
   room('testing/retries/', [...DOORS, ...GROUND]),
   room('testing/arbitraries/', [...DOORS, ...GROUND], ['fast-check']),

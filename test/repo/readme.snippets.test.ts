@@ -193,13 +193,14 @@ onPostgres('in production', () => {
     }
     await deliverTo(await port())
     const key = expect.stringMatching(/^orders\/order\.created\/ord_/)
-    expect(await database.column('SELECT key FROM tix_webhooks')).toEqual([key])
+    expect(await database.column('SELECT event_key FROM tix_webhooks_events')).toEqual([key])
     expect(called[1]).toEqual(['info', 'handled'])
 
     areBroken = true
     const delivery = await signedDelivery('order.created', { secret: SECRET })
     const response = await fetch(`http://127.0.0.1:${await port()}/hooks`, delivery)
     expect(await response.json()).toEqual({ outcome: 'failed' })
-    expect(await database.column('SELECT key FROM tix_webhooks_failures')).toEqual([key])
+    const failing = "SELECT event_key FROM tix_webhooks_events WHERE failure = 'failing'"
+    expect(await database.column(failing)).toEqual([key])
   })
 })

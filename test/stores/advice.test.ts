@@ -6,7 +6,7 @@ import { tableOf as postgresTable } from '../../stores/postgres/table.js'
 import { locationOf } from '../../stores/postgres/table-location.js'
 
 const migrate = 'store.migrate()'
-const postgres = postgresTable({ location: locationOf('seen'), columns: {}, migrate })
+const postgres = postgresTable({ location: locationOf('seen'), columns: {}, indexes: {}, migrate })
 const mysql = mysqlTable({
   database: databaseOf({}),
   given: 'seen',
@@ -89,9 +89,6 @@ const POSTGRES: readonly Row[] = [
     /^PgBouncer refused the transaction.*statement mode/,
     coded('08P01', 'transaction blocks not allowed in statement pooling mode'),
   ],
-  [/ignore_startup_parameters/, coded('08P01', 'unsupported startup parameter: statement_timeout')],
-  [/max_client_conn/, coded('08P01', 'no more connections allowed (max_client_conn)')],
-  [/default_pool_size/, coded('08P01', 'query_wait_timeout')],
   [/^Postgres refused the user/, coded('08P01', '"trust" authentication failed')],
   [
     /^Row-level security on "seen"/,
@@ -101,7 +98,10 @@ const POSTGRES: readonly Row[] = [
     /^Postgres accepts no such connection/,
     coded('28000', 'no pg_hba.conf entry for host "127.0.0.1", user "app", database "app", no encryption'),
   ],
-  [/asks for a password/, new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string')],
+  [
+    /^Postgres refused the user or the password/,
+    new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'),
+  ],
   [/does not speak TLS/, new Error('The server does not support SSL connections')],
   [
     /does not speak TLS/,
@@ -155,7 +155,7 @@ const MYSQL: readonly Row[] = [
   [MY_NO_SERVER, Object.assign(numbered(45028), { cause: refused })],
   [/allowPublicKeyRetrieval: true/, Object.assign(numbered(45028), { cause: numbered(45044, '08S01') })],
   [/^The server is a MySQL, .* remove queryTimeout/, numbered(45038)],
-  [/^The client refused .*an option of the pool/, numbered(45030), coded('AUTH_SWITCH_PLUGIN_ERROR')],
+  [MY_UNREACHABLE, numbered(45030), coded('AUTH_SWITCH_PLUGIN_ERROR')],
   [
     /^The certificate of the server .* ssl: \{ ca \}/,
     ...CERTIFICATES.map((cause) => Object.assign(numbered(45028), { cause })),
@@ -164,7 +164,7 @@ const MYSQL: readonly Row[] = [
     /^The certificate of the server/,
     coded('HANDSHAKE_SSL_ERROR', 'self-signed certificate in certificate chain'),
   ],
-  [/^The client refused .*an option of the pool/, coded('HANDSHAKE_SSL_ERROR', 'wrong version number')],
+  [MY_UNREACHABLE, coded('HANDSHAKE_SSL_ERROR', 'wrong version number')],
   [/^The pool is closed: drain the receiver/, numbered(45027), new Error('Pool is closed.')],
   [MY_UNREACHABLE, fault({ errno: -104, code: 'ECONNRESET' }), fault({ code: 'PROTOCOL_CONNECTION_LOST' })],
   [MY_UNREACHABLE, numbered(45009, '08S01'), undefined, 'no'],
@@ -210,29 +210,30 @@ test.each(AT_COMMIT)('the advice on an error of Postgres at COMMIT is: %s', (mes
   for (const error of errors) expect(postgres.notCommitted(error).message).toMatch(message as RegExp)
 })
 
-test('a conflict of MySQL is known, also if it was wrapped', () => {
-  const deadlock = numbered(1213, '40001')
-  for (const error of [deadlock, caused(deadlock), prismas('1213'), oldPrismas('1213')]) {
-    expect(mysqlAdvice.isConflict(error)).toBe(true)
-  }
-  for (const error of [numbered(1205), fault({}), undefined])
-    expect(mysqlAdvice.isConflict(error)).toBe(false)
-})
+const { isConflict, isOfOneRow } = mysqlAdvice
+const deadlock = numbered(1213, '40001')
+const NO_ANSWER = fault({ code: 'PROTOCOL_CONNECTION_LOST' })
 
-test('an error of MySQL that is of one row is known', () => {
-  // A CHECK of MariaDB and of MySQL, a SIGNAL of a trigger, a value out of range, a lock.
-  const ofOneRow = [numbered(4025, '23000'), numbered(3819), numbered(1644, '45000'), numbered(1264, '22003')]
-  for (const error of [...ofOneRow, numbered(1205)]) expect(mysqlAdvice.isOfOneRow(error)).toBe(true)
-  for (const error of [numbered(1146, '42S02'), numbered(1142, '42000'), numbered(1021)]) {
-    expect(mysqlAdvice.isOfOneRow(error)).toBe(false)
-  }
-  expect(mysqlAdvice.isOfOneRow(fault({ code: 'PROTOCOL_CONNECTION_LOST' }))).toBe(false)
-})
-
-test('the table that an error of MySQL is about is known', () => {
-  const missing = numbered(1146, '42S02', "Table 'app.seen' doesn't exist")
-  const denied = numbered(1142, '42000', 'DELETE command denied for table `app`.`seen`')
-  for (const error of [missing, denied]) expect(mysqlAdvice.isAbout(error, { table: 'seen' })).toBe(true)
-  expect(mysqlAdvice.isAbout(missing, { table: 'see' })).toBe(false)
-  expect(mysqlAdvice.isAbout(numbered(1205, 'HY000', 'seen'), { table: 'seen' })).toBe(false)
+test.each<[what: string, isSo: (error: unknown) => boolean, errors: unknown[], others: unknown[]]>([
+  [
+    'a conflict, also if it was wrapped,',
+    isConflict,
+    [deadlock, caused(deadlock), prismas('1213'), oldPrismas('1213')],
+    [numbered(1205), fault({}), undefined],
+  ],
+  [
+    // A CHECK of MariaDB and of MySQL, a SIGNAL of a trigger, a value out of range, a lock.
+    'of one row',
+    isOfOneRow,
+    [
+      numbered(4025, '23000'),
+      numbered(3819),
+      numbered(1644, '45000'),
+      numbered(1264, '22003'),
+      numbered(1205),
+    ],
+    [numbered(1146, '42S02'), numbered(1142, '42000'), numbered(1021), NO_ANSWER],
+  ],
+])('an error of MySQL that is %s is known', (_, isSo, errors, others) => {
+  expect([errors.map(isSo), others.map(isSo)]).toEqual([errors.map(() => true), others.map(() => false)])
 })

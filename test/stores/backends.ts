@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
-import type { FailedDelivery, Inbox, KeptFailures, RemoteStore } from 'tix-webhooks'
-import { ddl as mysqlDdl, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
-import { ddl as postgresDdl, postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
-import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import type { LedgerInbox, RemoteLedgerStore } from 'tix-webhooks'
+import { ddl as mysqlDdl, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
+import { ddl as postgresDdl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { describe, onTestFinished } from 'vitest'
+import { failedDelivery } from '../support/failed-delivery.js'
 import { testMysqlDatabase } from '../support/mysql-database.js'
 import { onMysql, onPostgres } from '../support/on-servers.js'
 import { WAIT_LIMIT_MS } from '../support/patience.js'
@@ -14,25 +15,25 @@ import { DRIVERS, useDatabases } from '../support/sqlite-drivers.js'
 import { valuesOf } from '../support/sqlite-open.js'
 import { POOLS } from './mysql/pools.js'
 
-interface Part {
+interface OnTable {
   readonly ddl: string
   migrate(): Promise<void>
   check(): Promise<void>
   purge(options?: { limit?: number }): Promise<number>
+  isHandled(key: string): Promise<boolean>
 }
 
-/** The three of a database, on one client of the app. */
-export interface Three {
-  readonly store: Part & RemoteStore
-  readonly inbox: Part & Inbox<unknown> & { isHandled(key: string): Promise<boolean> }
-  readonly failures: Part & KeptFailures
+/** The two of a database on one table, on one client of the app. */
+export interface Pair {
+  readonly store: OnTable & RemoteLedgerStore
+  readonly inbox: OnTable & LedgerInbox<unknown>
   /** Closes the client. */
   close(): Promise<unknown>
 }
 
 interface OpenOptions {
-  /** Of the store; those of the other two end with `_i` and `_f`. */
   readonly table?: string
+  /** Default: never. */
   readonly purgeEverySeconds?: number
   readonly isReadOnly?: boolean
   /** A user that `userWith` made. */
@@ -44,7 +45,7 @@ interface OpenOptions {
 
 interface Database {
   /** On a client of its own, which is closed when the test ends. */
-  open(options?: OpenOptions): Three
+  open(options?: OpenOptions): Pair
   query(sql: string): Promise<unknown>
   /** The first column of all rows. */
   column(sql: string): Promise<unknown[]>
@@ -54,13 +55,11 @@ interface Database {
   address?(): { readonly host: string; readonly port: number }
   /** The name of the schema or the database, with a dot, if a table can be named with it. */
   readonly place: string
-  /** An expression for the time so many hours ago. */
-  ago(hours: number): string
   /** Changes when a record is written. */
   version(): Promise<unknown>
   /** Runs a statement in a transaction that lasts until the returned function is called. */
   hold?(statement: string): Promise<() => Promise<unknown>>
-  /** A user with these rights on the three tables. */
+  /** A user with these rights on all our tables. */
   userWith?(rights: readonly string[]): Promise<string>
 }
 
@@ -73,25 +72,15 @@ export interface Backend {
   prepare(): Database
 }
 
-export const TABLES = {
-  store: 'tix_webhooks',
-  inbox: 'tix_webhooks_inbox',
-  failures: 'tix_webhooks_failures',
-} as const
+export const TABLE = 'tix_webhooks_events'
 
 function addressIn(url: string, usual: number): { host: string; port: number } {
   const { hostname: host, port } = new URL(url)
   return { host, port: Number(port || usual) }
 }
 
-/** The options of each factory. */
-function optionsOf({ table, purgeEverySeconds }: OpenOptions): readonly [object, object, object] {
-  const [store, inbox, failures] = ['', '_i', '_f'].map((end) => ({
-    ...(table !== undefined && { table: `${table}${end}` }),
-    ...(purgeEverySeconds !== undefined && { purgeEverySeconds }),
-  }))
-  return [store, inbox, failures] as [object, object, object]
-}
+/** A purge in the background would take rows that a test counts. */
+const UNPURGED = { purgeEverySeconds: false } as const
 
 const POSTGRES = [
   { client: 'pg', openPool: openPg },
@@ -115,11 +104,10 @@ const POSTGRES = [
               ...(user !== undefined && { role: user }),
             },
           }) as Pool
-          const [ofStore, ofInbox, ofFailures] = optionsOf(options)
+          const given = { ...UNPURGED, ...options }
           return {
-            store: postgresStore(pool, ofStore),
-            inbox: postgresInbox(pool, ofInbox) as Three['inbox'],
-            failures: postgresFailures(pool, ofFailures),
+            store: postgresStore(pool, given),
+            inbox: postgresInbox(pool, given) as Pair['inbox'],
             close: () => pool.end(),
           }
         },
@@ -133,9 +121,7 @@ const POSTGRES = [
           ),
         address: () => addressIn(database.url, 5432),
         place: `${schema}.`,
-        ago: (hours) => `now() - interval '${hours} h'`,
-        version: () =>
-          Promise.all(Object.values(TABLES).map((table) => query(`SELECT ctid, xmin, xmax FROM ${table}`))),
+        version: () => query(`SELECT ctid, xmin, xmax FROM ${TABLE}`),
         async hold(statement) {
           const connection = await openPg(database).connect()
           await connection.query(`BEGIN; ${statement}`)
@@ -180,11 +166,10 @@ const MYSQL = POOLS.map(
               }),
             },
           )
-          const [ofStore, ofInbox, ofFailures] = optionsOf(options)
+          const given = { ...UNPURGED, ...options }
           return {
-            store: mysqlStore(pool, ofStore),
-            inbox: mysqlInbox(pool, ofInbox) as unknown as Three['inbox'],
-            failures: mysqlFailures(pool, ofFailures),
+            store: mysqlStore(pool, given),
+            inbox: mysqlInbox(pool, given) as unknown as Pair['inbox'],
             close: () => pool.end(),
           }
         },
@@ -197,8 +182,7 @@ const MYSQL = POOLS.map(
           ),
         address: () => addressIn(database.url, 3306),
         place: `${database.name}.`,
-        ago: (hours) => `UTC_TIMESTAMP(6) - INTERVAL ${hours} HOUR`,
-        version: () => query(`CHECKSUM TABLE ${Object.values(TABLES)}, tix_webhooks_inbox_locks`),
+        version: () => query(`CHECKSUM TABLE ${TABLE}, ${TABLE}_locks`),
         async hold(statement) {
           const connection = await database.connect()
           await connection.query('START TRANSACTION')
@@ -212,7 +196,7 @@ const MYSQL = POOLS.map(
           const user = `u_${randomBytes(6).toString('hex')}`
           await query(`CREATE USER ${user} IDENTIFIED BY 'hunter2'`)
           onTestFinished(async () => void (await query(`DROP USER ${user}`)))
-          for (const table of [...Object.values(TABLES), 'tix_webhooks_inbox_locks']) {
+          for (const table of [TABLE, `${TABLE}_locks`]) {
             await query(`GRANT ${rights.length > 0 ? rights : 'TRIGGER'} ON ${table} TO ${user}`)
           }
           return user
@@ -233,11 +217,10 @@ const SQLITE = DRIVERS.map(
         open({ isReadOnly, ...options } = {}) {
           const db = databases.open()
           if (isReadOnly) db.exec('PRAGMA query_only = ON')
-          const [ofStore, ofInbox, ofFailures] = optionsOf(options)
+          const given = { ...UNPURGED, ...options }
           return {
-            store: sqliteStore(db, ofStore),
-            inbox: sqliteInbox(db, ofInbox) as unknown as Three['inbox'],
-            failures: sqliteFailures(db, ofFailures) as unknown as Three['failures'],
+            store: sqliteStore(db, given),
+            inbox: sqliteInbox(db, given) as unknown as Pair['inbox'],
             close: async () => db.close(),
           }
         },
@@ -246,10 +229,8 @@ const SQLITE = DRIVERS.map(
         names: async () =>
           valuesOf(databases.open(), 'SELECT name FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name'),
         place: '',
-        ago: (hours) => `${Date.now() - hours * 3_600_000}`,
         // Its check has to write, and removes what it wrote.
-        version: async () =>
-          Object.values(TABLES).map((table) => databases.open().prepare(`SELECT * FROM ${table}`).all()),
+        version: async () => databases.open().prepare(`SELECT * FROM ${TABLE}`).all(),
       }
     },
   }),
@@ -268,11 +249,10 @@ export const claimOf = (key: string, token = 'a') => ({
 
 export const onceOf = (key: string) => ({ key, retainMs: 24 * HOUR_MS })
 
-/** Writes a row with this key into each of the three tables. */
-export const WRITING: Readonly<
-  Record<keyof typeof TABLES, (three: Three, key: string, failed: FailedDelivery) => Promise<unknown>>
-> = {
-  store: async ({ store }, key) => store.claim(claimOf(key)),
-  inbox: ({ inbox }, key) => inbox.once(onceOf(key), async () => {}),
-  failures: async ({ failures }, key, failed) => failures.keep({ ...failed, key }),
-}
+/** Each writes a row with this key. */
+export const WRITING: readonly ((pair: Pair, key: string) => Promise<unknown>)[] = [
+  async ({ store }, key) => store.claim(claimOf(key)),
+  ({ inbox }, key) => inbox.once(onceOf(key), async () => {}),
+  async ({ store }, key) => store.keep(failedDelivery({ key })),
+  async ({ inbox }, key) => inbox.keep(failedDelivery({ key, parkAfter: { attempts: 1 } })),
+]

@@ -1,7 +1,7 @@
 import type { ClaimResult, IdempotencyStore } from 'tix-webhooks'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { startProxy } from '../support/tcp-proxy.js'
-import { BACKENDS } from './backends.js'
+import { BACKENDS, TABLE } from './backends.js'
 
 const HOUR_MS = 3_600_000
 const TIMES = { leaseMs: HOUR_MS, retainMs: 24 * HOUR_MS }
@@ -11,34 +11,30 @@ const IN_FLIGHT = { status: 'in_flight', retryAfterMs: expect.any(Number) }
 const claimed = (attempt: number): ClaimResult => ({ status: 'claimed', attempt })
 const all = <T>(answer: T): T[] => KEYS.map(() => answer)
 const each = <T>(keys: readonly string[], call: (key: string) => Promise<T>) => Promise.all(keys.map(call))
+/** Of calls that are sent one by one: none may wait for longer than a second. */
+async function inTens<T>(keys: readonly string[], call: (key: string) => Promise<T>): Promise<T[]> {
+  const answers: T[] = []
+  for (let i = 0; i < keys.length; i += 10) answers.push(...(await each(keys.slice(i, i + 10), call)))
+  return answers
+}
 const claimAll = (store: IdempotencyStore, keys: readonly string[], token = 'a') =>
   each(keys, async (key) => store.claim({ key, token, ...TIMES }))
 
-/** The most round trips of a burst, and a trigger that refuses the key `order 7`. */
-const SERVERS = {
-  postgres: {
-    // Two statements, and what a connection needs before its first one.
-    mostTrips: 11,
-    trigger: `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        IF NEW.key = 'order 7' THEN RAISE EXCEPTION 'not this one'; END IF; RETURN NEW; END $$;
-      CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON tix_webhooks FOR EACH ROW EXECUTE FUNCTION refuse()`,
-  },
-  mysql: {
-    // Two bursts: each begins a transaction, writes, reads and commits.
-    mostTrips: 8,
-    trigger:
-      "CREATE TRIGGER refuse BEFORE INSERT ON tix_webhooks FOR EACH ROW IF NEW.`key` = 'order 7' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF",
-  },
+/** The most round trips of a burst. */
+const MOST_TRIPS = {
+  // Two statements, and what a connection needs before its first one.
+  postgres: 11,
+  // Two bursts: each begins a transaction, writes, reads and commits.
+  mysql: 8,
 }
 
 for (const { name, server, describe, prepare } of BACKENDS) {
   if (server === 'sqlite') continue
-  const { mostTrips, trigger } = SERVERS[server]
 
   describe(`a burst of calls of the store of ${name}`, () => {
     const database = prepare()
     beforeEach(async () => {
-      await database.query('DROP TABLE IF EXISTS tix_webhooks')
+      await database.query(`DROP TABLE IF EXISTS ${TABLE}`)
       await database.open().store.migrate()
     })
 
@@ -55,7 +51,7 @@ for (const { name, server, describe, prepare } of BACKENDS) {
       }
       const before = proxy.roundTrips
       expect(await claimAll(store, KEYS)).toEqual(all(claimed(1)))
-      expect(proxy.roundTrips - before).toBeLessThanOrEqual(mostTrips)
+      expect(proxy.roundTrips - before).toBeLessThanOrEqual(MOST_TRIPS[server])
       expect(await claimAll(store, KEYS)).toEqual(all(claimed(1)))
       const denied = await claimAll(store, KEYS, 'b')
       expect(denied).toEqual(all(IN_FLIGHT))
@@ -66,16 +62,16 @@ for (const { name, server, describe, prepare } of BACKENDS) {
       // All four kinds at once, of which the second half has another holder.
       const halfOf = <T>(first: T, second: T): T[] => KEYS.map((_, i) => (i < HALF ? first : second))
       const others = KEYS.slice(HALF).map((key) => `'${key}'`)
-      await database.query(`UPDATE tix_webhooks SET token = 'c' WHERE tix_webhooks.key IN (${others.join()})`)
+      await database.query(`UPDATE ${TABLE} SET token = 'c' WHERE event_key IN (${others.join()})`)
       expect(
         await Promise.all([
-          each(KEYS, (key) => store.renew({ key, token: 'a' }, 2 * HOUR_MS)),
+          inTens(KEYS, (key) => store.renew({ key, token: 'a' }, 2 * HOUR_MS)),
           claimAll(
             store,
             KEYS.map((key) => `new ${key}`),
           ),
           each(KEYS, (key) => store.complete({ key: `absent ${key}`, token: 'a' }, HOUR_MS)),
-          each(KEYS, (key) => store.release({ key: `unknown ${key}`, token: 'b' })),
+          inTens(KEYS, (key) => store.release({ key: `unknown ${key}`, token: 'b' })),
         ]),
       ).toEqual([halfOf(true, false), all(claimed(1)), all(true), all(false)])
       const renewed = await claimAll(store, KEYS.slice(0, HALF), 'b')
@@ -83,7 +79,7 @@ for (const { name, server, describe, prepare } of BACKENDS) {
         expect(answer.status === 'in_flight' && answer.retryAfterMs).toBeGreaterThan(1.5 * HOUR_MS)
       }
 
-      expect(await each(KEYS, (key) => store.release({ key, token: 'a' }))).toEqual(halfOf(true, false))
+      expect(await inTens(KEYS, (key) => store.release({ key, token: 'a' }))).toEqual(halfOf(true, false))
       // After its own release a claim changes nothing.
       const early = await claimAll(store, KEYS.slice(0, HALF))
       expect(early).toEqual(early.map(() => ({ status: 'in_flight', retryAfterMs: 1 })))
@@ -91,13 +87,13 @@ for (const { name, server, describe, prepare } of BACKENDS) {
       expect(await each(KEYS, (key) => store.complete({ key, token: 'b' }, HOUR_MS))).toEqual(
         halfOf(true, false),
       )
-      expect(await each(KEYS, (key) => store.isHandled(key))).toEqual(halfOf(true, false))
+      expect(await inTens(KEYS, (key) => store.isHandled(key))).toEqual(halfOf(true, false))
       expect(await claimAll(store, KEYS, 'd')).toEqual(halfOf({ status: 'completed' }, IN_FLIGHT as never))
       expect(proxy.connections).toBeLessThanOrEqual(4)
     })
 
-    test('passes without the record that a trigger refuses', async () => {
-      await database.query(trigger)
+    test('passes without the record that a constraint refuses', async () => {
+      await database.query(`ALTER TABLE ${TABLE} ADD CONSTRAINT refuse CHECK (event_key <> 'order 7')`)
       const { store } = database.open({ connections: 10 })
       const settled = await Promise.allSettled(
         KEYS.map(async (key) => store.claim({ key, token: 'a', ...TIMES })),
@@ -105,7 +101,7 @@ for (const { name, server, describe, prepare } of BACKENDS) {
       for (const [i, one] of settled.entries()) {
         if (KEYS[i] === 'order 7') {
           expect(one).toMatchObject({
-            reason: { code: 'store_unavailable', cause: { message: expect.stringMatching(/not this one/) } },
+            reason: { code: 'store_unavailable', cause: { message: expect.stringMatching(/\brefuse\b/) } },
           })
         } else expect(one).toEqual({ status: 'fulfilled', value: claimed(1) })
       }

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs'
-import { failureCases, inboxCases, storeCases } from 'tix-webhooks/testing'
+import { inboxCases, type LedgerHarness, ledgerCases, storeCases } from 'tix-webhooks/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { HANDLED_FACTS, handledFacts } from '../support/handled-facts.js'
 import { notRefusedKeys } from '../support/invalid-inputs.js'
-import { OUR_STORES } from '../support/our-stores.js'
+import { type OpenBackend, OUR_STORES } from '../support/our-stores.js'
 import { ROOT } from '../support/root.js'
 
 /** They run inside workerd: test/stores/edge.test.ts. */
@@ -19,17 +19,24 @@ test('every store of ours is tested here, or at the edge', async () => {
   expect([...tested, ...AT_THE_EDGE].sort()).toEqual(stores.sort())
 })
 
-for (const { describe, stores, failures, inboxes } of OUR_STORES) {
+for (const { entry, describe, stores, inboxes } of OUR_STORES) {
   for (const { name, open } of stores) {
-    describe(`${name}:`, () => {
-      let backend: Awaited<ReturnType<typeof open>>
+    describe.each([
+      ['', storeCases],
+      // Redis keeps no failures.
+      ...(entry === 'redis' ? [] : [[', as a ledger', ledgerCases] as const]),
+    ] as const)(`${name}%s:`, (_, cases) => {
+      let backend: OpenBackend
       beforeAll(async () => {
         backend = await open()
       })
       afterAll(() => backend.close())
 
-      for (const { id, name, run } of storeCases) test(`${id}: it ${name}`, () => run(backend))
+      for (const { id, name, run } of cases)
+        test(`${id}: it ${name}`, () => run(backend as OpenBackend & LedgerHarness))
+    })
 
+    describe(`${name}:`, () => {
       test('says that an event was handled for a completed record within its retention, and for nothing else', async () => {
         const fresh = await open()
         try {
@@ -39,18 +46,6 @@ for (const { describe, stores, failures, inboxes } of OUR_STORES) {
           await fresh.close()
         }
       })
-    })
-  }
-
-  for (const { name, open } of failures) {
-    describe(`${name}:`, () => {
-      let backend: Awaited<ReturnType<typeof open>>
-      beforeAll(async () => {
-        backend = await open()
-      })
-      afterAll(() => backend.close())
-
-      for (const { id, name, run } of failureCases) test(`${id}: they ${name}`, () => run(backend))
     })
   }
 

@@ -5,6 +5,7 @@ import type { ClaimResult, RemoteStore } from 'tix-webhooks'
 import { type D1Database, d1Store } from 'tix-webhooks/d1'
 import { type DurableObjectNamespace, durableObjectStore } from 'tix-webhooks/durable-object'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { decode, encode, type ObjectCall } from '../../stores/durable-object/protocol.js'
 import { SECRET } from '../support/deliveries.js'
 import { HANDLED_FACTS } from '../support/handled-facts.js'
 import { notRefusedInputs, notRefusedRequests } from '../support/invalid-inputs.js'
@@ -105,11 +106,12 @@ describe('inside workerd', () => {
     expect(await batch('SELECT id FROM promised')).toEqual([[]])
   })
 
-  test('D1 purges the records past their retention, oldest first, and no others', async () => {
-    const record = (key: string, hours: number): string =>
-      `INSERT INTO tix_webhooks VALUES ('${key}', 'completed', 1, 't', 0, (unixepoch() + ${hours} * 3600) * 1000)`
-    await batch('DELETE FROM tix_webhooks', record('old', -2), record('older', -3), record('kept', 1))
-    const keys = 'SELECT key FROM tix_webhooks ORDER BY key'
+  test('D1 purges the events past their retention, oldest first, and no others', async () => {
+    const event = (key: string, hours: number): string =>
+      `INSERT INTO tix_webhooks_events (event_key, state, token, attempt, lease_until, received_at, expires_at)
+       SELECT '${key}', 'handled', 't', 1, 0, at, at FROM (SELECT (unixepoch() + ${hours} * 3600) * 1000 AS at)`
+    await batch('DELETE FROM tix_webhooks_events', event('old', -2), event('older', -3), event('kept', 1))
+    const keys = 'SELECT event_key AS key FROM tix_webhooks_events ORDER BY key'
     expect(await ask('/call?store=d1&method=purge&limit=1')).toBe(1)
     expect(await batch(keys)).toEqual([[{ key: 'kept' }, { key: 'old' }]])
     expect([
@@ -119,43 +121,42 @@ describe('inside workerd', () => {
     expect(await batch(keys)).toEqual([[{ key: 'kept' }]])
   })
 
-  const COLUMNS = 'key TEXT, state TEXT, attempt INTEGER, token TEXT, lease_until INTEGER, expires_at INTEGER'
-  const OTHER = 'created by another version or another program'
+  const COLUMNS = 'SELECT * FROM tix_webhooks_events WHERE false'
+  const OF_0_1_0 =
+    'key TEXT PRIMARY KEY, state TEXT, attempt INTEGER, token TEXT, lease_until INTEGER, expires_at INTEGER'
+  const lacks = (columns: string): string => `There is a table "checked" without ${columns}`
   test.each([
     ['no table', '', 'The table of the D1 store is missing: apply its ddl', ''],
-    [
-      'other columns',
-      'key TEXT PRIMARY KEY, state TEXT',
-      OTHER,
-      'without attempt, token, lease_until, expires_at,',
-    ],
-    ['no primary key', COLUMNS, OTHER, 'without PRIMARY KEY (key),'],
-    ['a key of two columns', `${COLUMNS}, PRIMARY KEY (key, token)`, OTHER, 'without PRIMARY KEY (key),'],
-    // As that of a full database.
-    ['no place for a row', `${COLUMNS}, PRIMARY KEY (key), CHECK (attempt > 9)`, OTHER, ''],
-    ['all of ours', `${COLUMNS}, PRIMARY KEY (key)`, '', ''],
-  ])('D1 checks its table, and its migration names what that lacks: %s', async (_, columns, found, lacks) => {
-    await batch(
-      'DROP TABLE IF EXISTS checked',
-      ...(columns === '' ? [] : [`CREATE TABLE checked (${columns})`]),
-    )
-    const answers = [
-      await ask<string>('/call?method=check&table=checked'),
-      await ask<string>('/call?method=migrate&table=checked'),
-    ]
-    expect(answers).toEqual([found, lacks].map((text) => (text === '' ? '' : expect.stringContaining(text))))
-    expect(await batch('SELECT key FROM checked')).toEqual([[]])
-  })
+    ['the columns of 0.1.0', `(${OF_0_1_0})`, ...twice(lacks('event_key, received_at, namespace, '))],
+    ['no primary key', `AS ${COLUMNS}`, ...twice(lacks('PRIMARY KEY (event_key),'))],
+  ])(
+    'D1 checks its table, and its migration names what that lacks: %s',
+    async (_, columns, found, migrated) => {
+      await batch(
+        'DROP TABLE IF EXISTS checked',
+        ...(columns === '' ? [] : [`CREATE TABLE checked ${columns}`]),
+      )
+      const answers = [
+        await ask<string>('/call?method=check&table=checked'),
+        await ask<string>('/call?method=migrate&table=checked'),
+      ]
+      expect(answers).toEqual(
+        [found, migrated].map((text) => (text === '' ? '' : expect.stringContaining(text))),
+      )
+      expect(await batch('SELECT 1 FROM checked')).toEqual([[]])
+    },
+  )
 
   test('the ddl of D1, run by its exec, makes what a migration does', async () => {
-    expect(await ask('/exec?table=by_exec')).toBe(2)
+    expect(await ask('/exec?table=by_exec')).toBe(5)
     expect(await ask('/call?method=migrate&table=by_migration')).toBe('')
     for (const table of ['by_exec', 'by_migration']) {
-      expect(
-        await batch(
-          `SELECT type FROM sqlite_schema WHERE tbl_name = '${table}' AND sql IS NOT NULL ORDER BY type`,
-        ),
-      ).toEqual([[{ type: 'index' }, { type: 'table' }]])
+      const [made] = (await batch(
+        `SELECT name FROM sqlite_schema WHERE tbl_name = '${table}' AND sql IS NOT NULL ORDER BY name`,
+      )) as { name: string }[][]
+      const indexes = ['causes', 'failures', 'orders', 'received'].map((end) => `${table}_${end}`)
+      expect(made?.map(({ name }) => name)).toEqual([table, ...indexes])
+      expect(await ask(`/call?method=check&table=${table}`)).toBe('')
     }
   })
 
@@ -192,6 +193,8 @@ describe('inside workerd', () => {
   })
 })
 
+const twice = (text: string): [string, string] => [text, text]
+
 const lease = { key: 'k', token: 't' }
 
 /** A D1 whose calls fail. */
@@ -219,9 +222,12 @@ const objectAnswers = (answer: () => Response) =>
 const IS_CLASS = /is the class of the binding TixWebhooksObject/
 const FOREIGN = /created by another version or another program/
 test.each<[advice: RegExp, store: RemoteStore, code?: string]>([
-  [/The table of the D1 store is missing: apply its ddl/, d1Fails('D1_ERROR: no such table: tix_webhooks')],
-  [FOREIGN, d1Fails('D1_ERROR: table tix_webhooks has no column named token: SQLITE_ERROR')],
-  [FOREIGN, d1Fails('D1_ERROR: NOT NULL constraint failed: tix_webhooks.tenant: SQLITE_CONSTRAINT')],
+  [
+    /The table of the D1 store is missing: apply its ddl/,
+    d1Fails('D1_ERROR: no such table: tix_webhooks_events'),
+  ],
+  [FOREIGN, d1Fails('D1_ERROR: table tix_webhooks_events has no column named token: SQLITE_ERROR')],
+  [FOREIGN, d1Fails('D1_ERROR: NOT NULL constraint failed: tix_webhooks_events.tenant: SQLITE_CONSTRAINT')],
   [/The D1 database is full: purge it/, d1Fails('D1_ERROR: Exceeded maximum DB size'), 'store_full'],
   [/overloaded/, d1Fails('D1_ERROR: D1 DB is overloaded. Too many requests queued.')],
   [/could not be reached/, d1Fails('Network connection lost.')],
@@ -252,19 +258,82 @@ test('an object of a version before isHandled is not taken for one without the r
 
 test('each call of D1 is one round trip', async () => {
   let trips = 0
-  const answer = (count: number) => {
-    trips += 1
-    return Promise.resolve(Array.from({ length: count }, () => ({ results: [{ attempt: 1 }] })))
+  const rows = [{ verdict: 0b100100, seen: 0, changed: 1, parked: 0, c0: 1 }]
+  const statement = { bind: () => statement, all: () => expect.fail('It is not in a batch') }
+  const store = d1Store({
+    prepare: () => statement,
+    async batch(statements) {
+      trips += 1
+      return statements.map(() => ({ results: rows }))
+    },
+  })
+  expect(await store.claim({ ...lease, leaseMs: 1, retainMs: 1 })).toEqual({ status: 'claimed', attempt: 1 })
+  const calls = [
+    () => store.renew(lease, 1),
+    () => store.complete(lease, 1),
+    () => store.release(lease),
+    () => store.forget('k'),
+    () => store.isHandled('k'),
+    () => store.ledger.count(),
+    () => store.ledger.discard('k', { reason: 'a test order' }),
+  ]
+  // The first claim purges, too.
+  trips = 0
+  for (const call of calls) await call()
+  expect(trips).toBe(calls.length)
+})
+
+test('the ledger of Durable Objects is made of those of all, and asks the one of an event for it', async () => {
+  const [old, young] = [new Date(1), new Date(2)]
+  const group = { group: 'g', kind: '', code: '', message: '', failing: 1, parked: 0, replays: 1, count: 1 }
+  const objects: Readonly<Record<string, readonly unknown[]>> = {
+    list: [
+      [{ receivedAt: young, key: 'b' }],
+      [
+        { receivedAt: old, key: 'c' },
+        { receivedAt: young, key: 'a' },
+      ],
+      [],
+    ],
+    groups: [
+      [{ ...group, message: 'late', firstAt: old, lastAt: young }],
+      [
+        { ...group, message: 'early', firstAt: old, lastAt: old },
+        { ...group, group: 'f', firstAt: old, lastAt: young },
+      ],
+      [],
+    ],
+    count: [6_000, 6_000, 0],
+    purge: [2, 0, 1],
+    get: [null, null, null],
   }
-  const statement = { bind: () => statement, all: async () => (await answer(1))[0] as { results: object[] } }
-  const store = d1Store({ prepare: () => statement, batch: (statements) => answer(statements.length) })
-  await store.claim({ ...lease, leaseMs: 1, retainMs: 1 })
-  await store.renew(lease, 1)
-  await store.complete(lease, 1)
-  await store.release(lease)
-  await store.isHandled('k')
-  await store.check()
-  expect(trips).toBe(6)
+  const asked: string[] = []
+  const store = durableObjectStore(
+    {
+      idFromName: (name) => name,
+      get: (name: string) => ({
+        async fetch(_: string, { body }: { body: string }) {
+          const { method } = decode(body) as ObjectCall
+          asked.push(method)
+          return new Response(encode({ result: objects[method]?.[Number(name.at(-1))] }))
+        },
+      }),
+    },
+    { shards: 3 },
+  )
+  const { ledger } = store
+  const keys = async (query: object) => (await ledger.list(query)).map(({ key }) => key)
+  expect(await keys({})).toEqual(['b', 'a', 'c'])
+  expect(await keys({ order: 'oldest', limit: 2, after: { receivedAt: old, key: '' } })).toEqual(['c', 'a'])
+  expect(await ledger.groups()).toEqual([
+    { ...group, group: 'f', firstAt: old, lastAt: young },
+    { ...group, message: 'late', firstAt: old, lastAt: young, count: 2, failing: 2, replays: 2 },
+  ])
+  expect(await ledger.count()).toBe(10_001)
+  expect(await store.purge()).toBe(3)
+  asked.length = 0
+  expect(await ledger.get('k')).toBeUndefined()
+  expect(asked).toEqual(['get'])
 })
 
 test.each<[string, (index: number) => string]>([

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { StoreAnswer } from '../../testing/store-cases/transition.js'
+import type { LedgerAnswer } from '../../src/ledger/transition.js'
 import {
   ABSENT,
   act,
@@ -32,7 +32,7 @@ const calls: fc.Arbitrary<KeyAction> = fc.oneof(
   fc.record({ do: fc.constant('advance' as const), ms: fc.constantFrom(1, LEASE, 200_000, RETAIN) }),
 )
 
-const CLAIM_ANSWERS: readonly StoreAnswer[] = [
+const CLAIM_ANSWERS: readonly LedgerAnswer[] = [
   { status: 'completed' },
   { status: 'in_flight', retryAfterMs: 17 },
   { status: 'claimed', attempt: 1 },
@@ -51,7 +51,7 @@ const histories: fc.Arbitrary<{ history: RecordedCall[]; isGenuine: boolean }> =
     forged: fc.option(
       fc.record({
         at: fc.nat(4),
-        answer: fc.constantFrom<StoreAnswer>(true, false, ...CLAIM_ANSWERS),
+        answer: fc.constantFrom<LedgerAnswer>(true, false, ...CLAIM_ANSWERS),
       }),
     ),
   })
@@ -65,7 +65,7 @@ const histories: fc.Arbitrary<{ history: RecordedCall[]; isGenuine: boolean }> =
       return { call, start, effect, end: isLost ? Infinity : end }
     })
     let state: KeyState = ABSENT
-    const answers = new Map<number, StoreAnswer | undefined>()
+    const answers = new Map<number, LedgerAnswer | undefined>()
     for (const { call, effect } of [...placed].sort((a, b) => a.effect - b.effect)) {
       const step = act(state, call)
       answers.set(effect, step.answer)
@@ -94,8 +94,8 @@ function isExplanation(order: readonly RecordedCall[], history: readonly Recorde
   return history.every((recorded) => recorded.end === Infinity || order.includes(recorded))
 }
 
-function isAlike(one: StoreAnswer | undefined, another: StoreAnswer | undefined): boolean {
-  const essence = (answer: StoreAnswer | undefined) =>
+function isAlike(one: LedgerAnswer | undefined, another: LedgerAnswer | undefined): boolean {
+  const essence = (answer: LedgerAnswer | undefined) =>
     JSON.stringify(answer)?.replace(/,"retryAfterMs":\d+/, '')
   return essence(one) === essence(another)
 }

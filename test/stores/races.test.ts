@@ -1,6 +1,7 @@
 import type { IdempotencyStore } from 'tix-webhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { send } from '../../testing/store-cases/transition.js'
+import { isLedger } from '../../src/ledger/store.js'
+import { send } from '../../testing/store-cases/model.js'
 import { assertLinearizable } from '../support/linearizable.js'
 import type { OpenBackend } from '../support/our-stores.js'
 import { OUR_STORES } from '../support/our-stores.js'
@@ -29,7 +30,12 @@ for (const { describe, stores, share = 1, expires = false } of OUR_STORES) {
         [' with late calls and lost replies', true],
       ])('random histories%s are linearizable', async (_, isLossy) => {
         const seed = Math.floor(Math.random() * 2 ** 31)
-        const options = { count: runs(100 * share), isLossy, seed }
+        const options = {
+          count: runs(100 * share),
+          isLossy,
+          isLedger: clients.every(isLedger),
+          seed,
+        }
         for (const { calls, failures } of await randomHistories(clients, backend, options)) {
           expect(failures).toEqual([])
           assertLinearizable(calls, `seed ${seed}`)

@@ -59,6 +59,9 @@ test('a pool of MySQL that gives no connection holds up the store for 10 s, no l
   expect(release).toHaveBeenCalledOnce()
 })
 
+/** The verdict on an event that this run has handled, at its first attempt. */
+const HANDLED = 2 + 4 + 32
+
 /** Neither COMMIT nor ROLLBACK is answered. */
 function silentPostgres() {
   const client = {
@@ -68,7 +71,10 @@ function silentPostgres() {
     async query(statement: string | { readonly text: string }) {
       const text = typeof statement === 'string' ? statement : statement.text
       if (/(COMMIT|ROLLBACK)$/.test(text)) return never<never>()
-      return { rows: [{ locked: true, fresh: true, found: false, id: '7' }], command: 'SELECT', rowCount: 1 }
+      const row = text.includes('server_encoding')
+        ? { schema: 'x', utf: true }
+        : { verdict: HANDLED, id: '7' }
+      return { rows: [row], command: 'SELECT', rowCount: 1 }
     },
   }
   const pool = { totalCount: 0, connect: async () => client, query: client.query }
@@ -88,7 +94,7 @@ function silentMysql() {
       if (/autocommit = 1|^ROLLBACK/.test(sql)) return never<never>()
       return /^\s*SELECT CONCAT\('x', HEX\(COALESCE/.test(sql)
         ? [[['x']], undefined]
-        : [{ affectedRows: 1, insertId: 0 }, undefined]
+        : [{ affectedRows: 1, insertId: 2 + HANDLED }, undefined]
     },
   }
   const pool = { query: () => never(), end: async () => {}, getConnection: async () => connection }

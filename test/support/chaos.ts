@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { Discard, type IdempotencyStore, RetryLater } from 'tix-webhooks'
+import { Discard, type LedgerStore, RetryLater } from 'tix-webhooks'
 import type { TransactionFate } from './honest-inbox.js'
 import { never } from './promises.js'
 import { sleep } from './virtual-time.js'
@@ -51,7 +51,7 @@ export const handlerFates: fc.Arbitrary<HandlerFate> = fc.record({
 })
 
 /** A store behind a bad network: each call meets the next fate; after the last one, all calls succeed. */
-export function storeBehind(fates: readonly CallFate[], base: IdempotencyStore): IdempotencyStore {
+export function storeBehind(fates: readonly CallFate[], base: LedgerStore): LedgerStore {
   let calls = 0
   async function meet<T>(call: () => T | Promise<T>): Promise<T> {
     const fate = fates[calls++] ?? { kind: 'ok', there: 0, back: 0 }
@@ -67,8 +67,12 @@ export function storeBehind(fates: readonly CallFate[], base: IdempotencyStore):
   return {
     claim: (request) => meet(() => base.claim(request)),
     renew: (lease, leaseMs) => meet(() => base.renew(lease, leaseMs)),
-    complete: (lease, retainMs) => meet(() => base.complete(lease, retainMs)),
+    complete: (lease, retainMs, discarded) => meet(() => base.complete(lease, retainMs, discarded)),
     release: (lease) => meet(() => base.release(lease)),
+    fail: (lease, failed) => meet(() => base.fail(lease, failed)),
+    keep: (failed) => meet(() => base.keep(failed)),
+    forget: (key) => meet(() => base.forget(key)),
+    ledger: base.ledger,
   }
 }
 

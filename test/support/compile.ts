@@ -5,7 +5,7 @@ import { ROOT } from './root.js'
 
 /** Declarations that snippets expect from the reader's own app. */
 const READERS_OWN = `
-import type { KeptFailures, OrderCreatedData, OrderCreatedEvent } from 'tix-webhooks'
+import type { OrderCreatedData, OrderCreatedEvent } from 'tix-webhooks'
 declare global {
   function issueTickets(order: string, tickets?: unknown): Promise<void>
   function refreshListing(kind: string, data: unknown): Promise<void>
@@ -15,7 +15,6 @@ declare global {
   function accountOf(request: object): string
   function move(event: string, doorsAt: Date): Promise<void>
   function refund(order: string, cents: number): Promise<void>
-  const failures: KeptFailures
   const logger: Record<'info' | 'error', (fields: object, message: string) => void>
   const boss: { send(name: string, data: object, options: { db: object }): Promise<string | null> }
 }

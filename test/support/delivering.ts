@@ -1,14 +1,16 @@
 import type {
   ClaimRequest,
+  FailedDelivery,
   HandlerContext,
   IdempotencyStore,
   Lease,
+  LedgerStore,
   Outcome,
   WebhookOptions,
 } from 'tix-webhooks'
 import { vi } from 'vitest'
 import { orderCreated, sign } from './deliveries.js'
-import { deferred, watch } from './promises.js'
+import { deferred, throws, watch } from './promises.js'
 import { receiving } from './receiving.js'
 
 /** The key of each delivery started here. */
@@ -21,15 +23,20 @@ const NO_LIMITS = { timeoutSeconds: 3_600, maxRunSeconds: 3_600 }
 type StoreCall =
   | readonly ['claim', ClaimRequest]
   | readonly ['renew', Lease, number]
-  | readonly ['complete', Lease, number]
+  | readonly ['complete', Lease, number, { readonly reason: string }?]
   | readonly ['release', Lease]
+  | readonly ['fail', Lease, FailedDelivery]
+  | readonly ['keep', FailedDelivery]
 
-type Method = keyof IdempotencyStore
+type Method = keyof IdempotencyStore | 'fail' | 'keep'
 
 /** A method's answer: a value or a promise of any shape, or it throws, as a foreign store may. */
 export type Script = Partial<Record<Method, (...args: readonly unknown[]) => unknown>>
 
-/** A scripted store, however wrong: for answers that no real store gives on command. Without a script each call is granted. */
+/**
+ * A scripted store, however wrong: for answers that no real store gives on command. Without a script each call is granted. With one for `fail`
+ * or `keep` it is a ledger.
+ */
 export function scriptedStore(script: Script = {}) {
   const calls: StoreCall[] = []
   function method(name: Method, granted: unknown) {
@@ -43,7 +50,10 @@ export function scriptedStore(script: Script = {}) {
     renew: method('renew', true),
     complete: method('complete', true),
     release: method('release', true),
-  } as unknown as IdempotencyStore
+    ...('fail' in script || 'keep' in script
+      ? { fail: method('fail', 'failing'), keep: method('keep', 'failing'), forget: () => true, ledger: {} }
+      : {}),
+  } as unknown as IdempotencyStore & Pick<LedgerStore, 'fail'>
   return { store, script, calls, called: () => calls.map(([name]) => name) }
 }
 
@@ -107,9 +117,8 @@ export const BOOM = new Error('boom')
 /** Handlers by the store call that follows them. */
 export const ENDING = {
   complete: () => {},
-  release: () => {
-    throw BOOM
-  },
+  release: throws(BOOM),
+  fail: throws(BOOM),
 } as const
 
 export const REFUSED = new Error('connect ECONNREFUSED')

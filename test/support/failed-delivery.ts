@@ -1,6 +1,6 @@
 import type { FailedDelivery } from 'tix-webhooks'
 
-/** A delivery that failed on 2026-11-24 at 10:00:00.123, by default. */
+/** A delivery that failed, kept for thirty days. */
 export function failedDelivery(given: Partial<FailedDelivery> = {}): FailedDelivery {
   return {
     key: 'test/order.created/ord_1',
@@ -9,11 +9,11 @@ export function failedDelivery(given: Partial<FailedDelivery> = {}): FailedDeliv
     rawBody: new TextEncoder().encode('{"type":"order.created"}'),
     signedAt: new Date('2026-11-24T09:59:59.001Z'),
     secretIndex: 0,
-    failedAt: new Date('2026-11-24T10:00:00.123Z'),
     code: 'handler_failed',
     message: 'no such column',
     group: '0123456789abcdef',
     isReplay: false,
+    retainMs: 30 * 86_400_000,
     ...given,
   }
 }

@@ -1,4 +1,4 @@
-import { type Inbox, isWebhookError, type OnceResult } from 'tix-webhooks'
+import { type Inbox, isWebhookError, type LedgerInbox, memoryStore, type OnceResult } from 'tix-webhooks'
 import { never } from './promises.js'
 import { sleep } from './virtual-time.js'
 
@@ -103,9 +103,39 @@ export function honestInbox({ fates = [], locks = true }: HonestInboxOptions = {
     records,
     /** The key of each requested transaction. */
     asked,
+    isLocked: (key: string) => locked.has(key),
     /** The number of open transactions, whose work has not ended. */
     get open() {
       return open
     },
   }
+}
+
+/** The same as a ledger: it keeps why the event of a transaction that was rolled back is not handled. */
+export function ledgerInbox(options?: HonestInboxOptions) {
+  const honest = honestInbox(options)
+  const store = memoryStore()
+  const { forget, ledger } = store
+  const inbox: LedgerInbox<Ledger> = {
+    async once(request, work) {
+      const { key, retainMs, replay } = request
+      if (key === null) return honest.inbox.once(request, work)
+      const known = (await ledger.get(key))?.failure
+      const seen = known === undefined ? 0 : known.count + known.replays
+      if (known !== undefined && replay === undefined && (await ledger.get(key))?.state === 'parked')
+        return { status: 'parked' }
+      if (replay !== undefined && replay.seen !== seen && !honest.records.has(key))
+        return { status: 'in_flight' }
+      const ended = await honest.inbox.once(request, (tx) => work(tx, { attempt: seen + 1 }))
+      if (ended.status === 'handled' || ended.status === 'discarded') {
+        store.forget(key)
+        store.complete({ key, token: '' }, retainMs)
+      }
+      return ended
+    },
+    keep: (failed) => (honest.isLocked(failed.key) ? 'in_flight' : store.keep(failed)),
+    forget,
+    ledger,
+  }
+  return { ...honest, inbox }
 }

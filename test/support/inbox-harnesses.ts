@@ -1,11 +1,19 @@
-import { type SqliteTransaction, sqliteInbox } from 'tix-webhooks/sqlite'
+import { Pool } from 'pg'
+import { mysqlStore } from 'tix-webhooks/mysql'
+import { postgresStore } from 'tix-webhooks/postgres'
+import { type SqliteTransaction, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import type { InboxHarness } from 'tix-webhooks/testing'
-import type { MysqlInboxClient, OpenMysqlClient } from './mysql-clients.js'
+import { onTestFinished } from 'vitest'
+import { createMysql2, type MysqlInboxClient, type OpenMysqlClient } from './mysql-clients.js'
 import type { TestMysqlDatabase } from './mysql-database.js'
 import type { InboxClient, OpenClient } from './postgres-clients.js'
 import type { TestDatabase } from './postgres-database.js'
+import { shiftMysql, shiftPostgres } from './shift-deadlines.js'
 import { type TestDatabase as SqliteDatabase, valuesOf } from './sqlite-open.js'
 import type { TcpProxy } from './tcp-proxy.js'
+
+/** The default table of stores and inboxes. */
+const EVENTS = 'tix_webhooks_events'
 
 /** The tables of both harnesses. */
 export const EFFECTS = 'CREATE TABLE effects (id text)'
@@ -26,8 +34,9 @@ function overProxy<Client extends OpenClient | OpenMysqlClient>(
   return {
     async create({ connections: most }) {
       const client = open(most, proxy.port)
-      const { once, check, connections } = client.inbox()
-      return { once: (request, work) => once(request, (tx) => work({ client, tx })), check, connections }
+      // A purge in the background would take the cut for its own COMMIT.
+      const { once, ...inbox } = client.inbox({ purgeEverySeconds: false })
+      return { ...inbox, once: (request, work) => once(request, (tx, run) => work({ client, tx }, run)) }
     },
     write: ({ client, tx }, id) => client.run(tx, `INSERT INTO effects VALUES ('${id}')`),
     async cut(when) {
@@ -49,10 +58,12 @@ export function postgresHarness(
     read: () => database.column('SELECT id FROM effects') as Promise<string[]>,
     fail: ({ client, tx }) => client.run(tx, 'SELECT 1 / 0'),
     nest: ({ client, tx }, work) => client.savepoint(tx, (inner) => work({ client, tx: inner })),
-    advance: (ms) =>
-      database.query("UPDATE tix_webhooks_inbox SET expires_at = expires_at - $1::float8 * interval '1 ms'", [
-        ms,
-      ]),
+    advance: (ms) => database.query(shiftPostgres(EVENTS, ms)),
+    async store() {
+      const pool = new Pool({ connectionString: database.url, options: database.settings(), max: 2 })
+      onTestFinished(() => pool.end())
+      return postgresStore(pool)
+    },
   }
 }
 
@@ -82,10 +93,12 @@ export function mysqlHarness(
       await work({ client, tx })
       await client.run(tx, 'RELEASE SAVEPOINT mine')
     },
-    advance: (ms) =>
-      database.query('UPDATE tix_webhooks_inbox SET expires_at = expires_at - INTERVAL ? MICROSECOND', [
-        ms * 1000,
-      ]),
+    advance: (ms) => database.query(shiftMysql(EVENTS, ms)),
+    async store() {
+      const pool = createMysql2(database.url, { connectionLimit: 2 })
+      onTestFinished(() => pool.end())
+      return mysqlStore(pool, { besideInbox: true })
+    },
   }
 }
 
@@ -122,13 +135,14 @@ export function sqliteHarness(db: SqliteDatabase): InboxHarness<Collected> {
   let now = Date.now()
   return {
     async create() {
-      const { once, check } = sqliteInbox(db, { now: () => now })
+      const { once, ...inbox } = sqliteInbox(db, { now: () => now })
       return {
-        check,
+        ...inbox,
         once: (request, work) =>
-          once(request, async (tx: SqliteTransaction<SqliteDatabase>) => {
+          once(request, async (tx: SqliteTransaction<SqliteDatabase>, run) => {
             const ids: string[] = []
-            await work({ ids, fail: () => tx.commit(() => void db.exec('INSERT INTO nowhere VALUES (1)')) })
+            const fail = (): void => tx.commit(() => void db.exec('INSERT INTO nowhere VALUES (1)'))
+            await work({ ids, fail }, run)
             tx.commit(() => {
               for (const id of ids) db.prepare('INSERT INTO effects VALUES (?)').run(id)
             })
@@ -143,5 +157,6 @@ export function sqliteHarness(db: SqliteDatabase): InboxHarness<Collected> {
     async advance(ms) {
       now += ms
     },
+    store: async () => sqliteStore(db, { now: () => now }),
   }
 }

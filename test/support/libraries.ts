@@ -1,20 +1,41 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql'
+import { MikroORM, EntitySchema as MikroSchema, type SqlEntityManager } from '@mikro-orm/postgresql'
 import { drizzle, type MySql2Database } from 'drizzle-orm/mysql2'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js'
-import type { Knex } from 'knex'
-import { CompiledQuery, type Kysely, type Transaction as KyselyTransaction } from 'kysely'
-import type { Model } from 'objection'
+import knexOf, { type Knex } from 'knex'
+import {
+  CompiledQuery,
+  Kysely,
+  type Transaction as KyselyTransaction,
+  MysqlDialect,
+  PostgresDialect,
+} from 'kysely'
+import { createPool } from 'mysql2'
+import { Model } from 'objection'
+import { Pool } from 'pg'
 import type { ITask } from 'pg-promise'
 import type { TransactionSql } from 'postgres'
-import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
+import { DataTypes, Sequelize, type Transaction as SequelizeTransaction } from 'sequelize'
 import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik'
-import type { PostgresInbox } from 'tix-webhooks/postgres'
-import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
+import { tixWebhooks } from 'tix-webhooks/fetch'
+import { mysqlInbox } from 'tix-webhooks/mysql'
+import {
+  fromKnex,
+  fromKysely,
+  fromMikroOrm,
+  fromPrisma,
+  fromSequelize,
+  fromTypeOrm,
+  type LibraryDriver,
+  type PostgresInbox,
+  postgresInbox,
+} from 'tix-webhooks/postgres'
+import { DataSource, type EntityManager, EntitySchema, type QueryRunner } from 'typeorm'
 import { snippetsFolder } from './compile.js'
 import { readPage } from './pages.js'
+import { type PrismaLike, prismaLike } from './prisma-like.js'
 
-/** The declarations of a library's file in examples/libraries. */
+/** An inbox over a library, with what its file in examples/libraries declares, or what `open` returns. */
 export interface OpenLibrary {
   /** That of MySQL has the same methods. */
   readonly inbox: PostgresInbox<never>
@@ -25,21 +46,25 @@ export interface OpenLibrary {
 export interface Library<Tx = never, Names = never> {
   /** Its name, by which its file is named. */
   readonly name: string
+  /** Opens it with a single connection, where there is a function `from…` for it and so no file. */
+  open?(url: string, database: Backend): Promise<Names & Made<Tx>> | (Names & Made<Tx>)
   close(names: Names): Promise<unknown>
   /** Runs a statement in the transaction. */
   run(tx: Tx, statement: string, names: Names): Promise<unknown>
   /** A write that is made of the transaction now, and sent later: a builder of a query, a repository. */
   prepare?(tx: Tx, id: string, names: Names): () => Promise<unknown>
-  /**
-   * The ways to run `work` in a transaction within the transaction. In those of `unseen` the inner one is not made by a function of the
-   * outer one that calls the work.
-   */
+  /** The ways to run `work` in a transaction within the transaction. */
   readonly nested: Readonly<Record<string, Nested<Tx, Names>>>
-  readonly unseen?: readonly string[]
   /** Begins a transaction within the transaction by hand, and leaves it open. */
   leaveOpen?(tx: Tx, names: Names): Promise<unknown>
   /** An object outside of the transaction of the inbox that runs statements as `ctx.tx` does. */
   outside?(names: Names): unknown
+}
+
+type Backend = 'postgres' | 'mysql'
+
+interface Made<Tx> {
+  readonly driver: LibraryDriver<Tx>
 }
 
 type Nested<Tx, Names> = (tx: Tx, work: (inner: Tx) => Promise<unknown>, names: Names) => Promise<unknown>
@@ -88,7 +113,29 @@ interface Pools {
   readonly pool: { end(): Promise<unknown> }
 }
 
+/** Both functions take the drivers. */
+const INBOXES = { postgres: postgresInbox, mysql: mysqlInbox as never as typeof postgresInbox }
+
+function openKnex(connection: string, database: Backend) {
+  const client = database === 'postgres' ? 'pg' : 'mysql2'
+  const knex = knexOf({ client, connection, pool: { min: 0, max: 1 } })
+  class Order extends Model {
+    static override tableName = 'orders'
+  }
+  return { knex, Order, driver: fromKnex(knex) }
+}
+
+function openKysely(url: string, database: Backend) {
+  const pool = database === 'postgres' ? new Pool({ connectionString: url, max: 1 }) : undefined
+  const dialect = pool
+    ? new PostgresDialect({ pool })
+    : new MysqlDialect({ pool: createPool({ uri: url, connectionLimit: 1 }) })
+  const db = new Kysely<{ orders: { id: string } }>({ dialect })
+  return { db, driver: fromKysely(db, pool) }
+}
+
 const byKnex = {
+  open: openKnex,
   close: ({ knex }: { readonly knex: Knex }) => knex.destroy(),
   run: async (trx: Knex.Transaction, statement: string) => trx.raw(statement),
   leaveOpen: (trx: Knex.Transaction) => trx.transaction(),
@@ -97,8 +144,9 @@ const byKnex = {
 
 /** Those for both databases. */
 const SHARED: readonly Library[] = [
-  library<KyselyTransaction<{ orders: { id: string } }>, { db: Kysely<never> }>({
+  library<KyselyTransaction<{ orders: { id: string } }>, { db: Kysely<{ orders: { id: string } }> }>({
     name: 'Kysely',
+    open: openKysely,
     close: ({ db }) => db.destroy(),
     ...bySavepoint((tx, statement) => tx.executeQuery(CompiledQuery.raw(statement))),
     prepare(tx, id) {
@@ -125,7 +173,6 @@ const SHARED: readonly Library[] = [
         )
       },
     },
-    unseen: ['transaction by hand'],
   }),
   library<Knex.Transaction, { knex: Knex; Order: typeof Model }>({
     name: 'Objection',
@@ -141,6 +188,13 @@ const SHARED: readonly Library[] = [
   }),
   library<EntityManager, { dataSource: DataSource }>({
     name: 'TypeORM',
+    async open(url, type) {
+      const columns = { id: { type: 'varchar', length: 191, primary: true } } as const
+      const entities = [new EntitySchema({ name: 'Order', tableName: 'orders', columns })]
+      const dataSource = new DataSource({ type, url, poolSize: 1, entities })
+      await dataSource.initialize()
+      return { dataSource, driver: fromTypeOrm(dataSource) }
+    },
     close: ({ dataSource }) => dataSource.destroy(),
     run: (manager, statement) => manager.query(statement),
     prepare(manager, id) {
@@ -164,6 +218,12 @@ const SHARED: readonly Library[] = [
   }),
   library<SequelizeTransaction, { sequelize: Sequelize }>({
     name: 'Sequelize',
+    open(url) {
+      const sequelize = new Sequelize(url, { logging: false, pool: { max: 1 } })
+      const id = { type: DataTypes.STRING, primaryKey: true }
+      sequelize.define('order', { id }, { timestamps: false })
+      return { sequelize, driver: fromSequelize(sequelize) }
+    },
     close: ({ sequelize }) => sequelize.close(),
     run: (transaction, statement, { sequelize }) => sequelize.query(statement, { transaction }),
     nested: {
@@ -177,9 +237,18 @@ const SHARED: readonly Library[] = [
         )
       },
     },
-    unseen: ['transaction', 'transaction by hand'],
     leaveOpen: (transaction, { sequelize }) => sequelize.transaction({ transaction }),
     outside: ({ sequelize }) => sequelize,
+  }),
+  library<PrismaLike, { prisma: PrismaLike & { end(): Promise<unknown> } }>({
+    name: 'Prisma',
+    open(url, database) {
+      const prisma = prismaLike(url, database)
+      return { prisma, driver: fromPrisma<PrismaLike>(prisma) }
+    },
+    close: ({ prisma }) => prisma.end(),
+    ...bySavepoint((tx, statement) => tx.$queryRawUnsafe(statement)),
+    outside: ({ prisma }) => prisma,
   }),
 ]
 
@@ -213,8 +282,14 @@ export const POSTGRES_LIBRARIES: readonly Library[] = [
     },
     nested: { savepoint: (tx, work) => tx.savepoint((inner) => work(inner)) },
   }),
-  library<SqlEntityManager, { orm: { close(): Promise<void>; em: SqlEntityManager } }>({
+  library<SqlEntityManager, { orm: { close(force?: boolean): Promise<void>; em: SqlEntityManager } }>({
     name: 'MikroORM',
+    async open(clientUrl) {
+      const properties = { id: { type: 'text', primary: true } } as const
+      const Order = new MikroSchema<{ id: string }>({ name: 'Order', tableName: 'orders', properties })
+      const orm = await MikroORM.init({ clientUrl, entities: [Order], pool: { min: 0, max: 1 } })
+      return { orm, driver: fromMikroOrm(orm) }
+    },
     close: ({ orm }) => orm.close(),
     run: (em, statement) => em.execute(statement),
     prepare(em, id) {
@@ -256,12 +331,31 @@ export const MYSQL_LIBRARIES: readonly Library[] = [
   }),
 ]
 
-/** Opens a library by its file of examples/libraries: unchanged but for its pool, of a single connection. */
-export async function openLibrary(database: 'postgres' | 'mysql', { name }: Library): Promise<OpenLibrary> {
+/** Opens a library by its function `from…`, or by its file of examples/libraries: unchanged but for its pool, of a single connection. */
+export async function openLibrary(
+  database: Backend,
+  url: string,
+  { name, open, prepare, run }: Library,
+): Promise<OpenLibrary> {
+  if (open !== undefined) {
+    const names = (await open(url, database)) as Made<never>
+    const inbox = INBOXES[database](names.driver)
+    const write = async (tx: never, id: string): Promise<unknown> =>
+      prepare === undefined
+        ? run(tx, `INSERT INTO orders VALUES ('${id}')`, names as never)
+        : prepare(tx, id, names as never)()
+    const POST = tixWebhooks<never>({
+      secret: process.env.TIX_SIGNING_SECRET,
+      inbox,
+      namespace: 'orders',
+      on: { 'order.created': async (event, ctx) => void (await write(ctx.tx, event.data.order.id)) },
+    })
+    return { ...names, inbox, POST }
+  }
   const slug = name.toLowerCase().replaceAll(/\W+/g, '-')
   const code = readPage(`examples/libraries/${database}-${slug}.ts`)
     .replaceAll(/^(const|class) /gm, 'export $1 ')
-    .replace(/\b(max|poolSize|maximumPoolSize|connectionLimit): 20\b/, '$1: 1')
+    .replace(/\b(max|maximumPoolSize|connectionLimit): 20\b/, '$1: 1')
   const { write, remove } = snippetsFolder()
   try {
     return await import(/* @vite-ignore */ write('library', code))

@@ -1,9 +1,5 @@
-import {
-  type KeyRecord,
-  type StoreAnswer,
-  type StoreCall,
-  transition,
-} from '../../testing/store-cases/transition.js'
+import { type EventRow, type LedgerAnswer, transition } from '../../src/ledger/transition.js'
+import type { StoreCall } from '../../testing/store-cases/model.js'
 
 /** A call on one key, or passing time. */
 export type KeyAction = StoreCall | { readonly do: 'advance'; readonly ms: number }
@@ -11,7 +7,7 @@ export type KeyAction = StoreCall | { readonly do: 'advance'; readonly ms: numbe
 /** A store's state for one key. */
 export interface KeyState {
   readonly now: number
-  readonly record?: KeyRecord | undefined
+  readonly row?: EventRow | undefined
 }
 
 export const ABSENT: KeyState = { now: 0 }
@@ -20,11 +16,11 @@ export const ABSENT: KeyState = { now: 0 }
 export function act(
   state: KeyState,
   action: KeyAction,
-): { readonly state: KeyState; readonly answer: StoreAnswer | undefined } {
-  const { now, record } = state
-  if (action.do === 'advance') return { state: { now: now + action.ms, record }, answer: undefined }
-  const { record: next, answer } = transition(record, action, now)
-  return { state: next === record ? state : { now, record: next }, answer }
+): { readonly state: KeyState; readonly answer: LedgerAnswer | undefined } {
+  const { now, row } = state
+  if (action.do === 'advance') return { state: { now: now + action.ms, row }, answer: undefined }
+  const { row: next, answer } = transition(row, action, { now, leaseNow: now })
+  return { state: next === row ? state : { now, row: next }, answer }
 }
 
 /** A call as its caller saw it. */
@@ -34,7 +30,7 @@ export interface RecordedCall {
   readonly start: number
   /** Infinity if no reply came: it may have taken effect at any time since its start, may do so later, or never. */
   readonly end: number
-  readonly answer: StoreAnswer | undefined
+  readonly answer: LedgerAnswer | undefined
 }
 
 export interface Verdict {
@@ -95,12 +91,13 @@ function isAnswered({ end }: RecordedCall): boolean {
   return end < Infinity
 }
 
-function isRefusal(answer: StoreAnswer | undefined): boolean {
-  return answer === false || (typeof answer === 'object' && answer.status !== 'claimed')
+function isRefusal(answer: LedgerAnswer | undefined): boolean {
+  if (typeof answer === 'object') return answer.status !== 'claimed'
+  return answer === false || answer === 'handled' || answer === 'in_flight'
 }
 
 /** The clock of a real store advances during the calls, so the rest of a lease is not compared. */
-function isSameAnswer(expected: StoreAnswer | undefined, answer: StoreAnswer | undefined): boolean {
+function isSameAnswer(expected: LedgerAnswer | undefined, answer: LedgerAnswer | undefined): boolean {
   if (typeof expected !== 'object' || typeof answer !== 'object') return expected === answer
   if (expected.status !== answer.status) return false
   return expected.status !== 'claimed' || answer.status !== 'claimed' || expected.attempt === answer.attempt

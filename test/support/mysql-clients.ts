@@ -1,16 +1,8 @@
-import { CompiledQuery, Kysely, MysqlDialect } from 'kysely'
+import { Kysely, MysqlDialect } from 'kysely'
 import * as mariadb from 'mariadb'
 import { createPool } from 'mysql2'
 import mysql from 'mysql2/promise'
-import {
-  type MysqlDriver,
-  type MysqlFailures,
-  type MysqlFailuresOptions,
-  type MysqlInbox,
-  type MysqlInboxOptions,
-  mysqlFailures,
-  mysqlInbox,
-} from 'tix-webhooks/mysql'
+import { fromKysely, type MysqlInbox, type MysqlInboxOptions, mysqlInbox } from 'tix-webhooks/mysql'
 import { onTestFinished } from 'vitest'
 import type { TestMysqlDatabase } from './mysql-database.js'
 
@@ -63,8 +55,6 @@ function withPort(given: string, port: number | undefined): string {
 /** A client library with an inbox. */
 export interface OpenMysqlClient {
   inbox(options?: MysqlInboxOptions): MysqlInbox<unknown>
-  /** Those that the inbox can be joined with. */
-  failures(options?: MysqlFailuresOptions): MysqlFailures
   /** Runs a statement as a handler does, through its `ctx.tx`. */
   run(tx: unknown, statement: string): Promise<unknown>
 }
@@ -88,7 +78,6 @@ function poolClient<Pool extends mysql.Pool | mariadb.Pool>(
       onTestFinished(() => pool.end().catch(() => {}))
       return {
         inbox: (inboxOptions) => mysqlInbox(pool as mysql.Pool, inboxOptions),
-        failures: (failuresOptions) => mysqlFailures(pool, failuresOptions),
         run: (tx, statement) => (tx as Querying).query(statement),
       }
     },
@@ -97,22 +86,14 @@ function poolClient<Pool extends mysql.Pool | mariadb.Pool>(
 
 type AnyKysely = Kysely<Record<never, never>>
 
-export function kyselyMysqlDriver(db: AnyKysely): MysqlDriver<AnyKysely> {
-  return {
-    transaction: (work) => db.transaction().execute(work),
-    query: async (tx, sql) => (await tx.executeQuery(CompiledQuery.raw(sql))).rows,
-  }
-}
-
 const kyselyClient: MysqlInboxClient = {
   name: 'Kysely',
   open(database, { connectionLimit = 4, port } = {}) {
     const pool = createPool({ uri: withPort(database.url, port), connectionLimit })
     onTestFinished(() => new Promise((resolve) => void pool.end(() => resolve())))
-    const driver = kyselyMysqlDriver(new Kysely({ dialect: new MysqlDialect({ pool }) }))
+    const driver = fromKysely<AnyKysely>(new Kysely({ dialect: new MysqlDialect({ pool }) }))
     return {
       inbox: (inboxOptions) => mysqlInbox(driver, inboxOptions),
-      failures: (failuresOptions) => mysqlFailures(driver, failuresOptions),
       run: (tx, statement) => driver.query(tx as AnyKysely, statement),
     }
   },

@@ -1,23 +1,22 @@
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { Kysely, PostgresDialect } from 'kysely'
 import type * as mariadb from 'mariadb'
 import type mysql2 from 'mysql2/promise'
 import { Pool } from 'pg'
 import postgresClient from 'postgres'
 import { createClient } from 'redis'
-import { type HandledRecords, type IdempotencyStore, type KeptFailures, memoryFailures } from 'tix-webhooks'
-import { ddl as mysqlDdl, mysqlFailures, mysqlStore } from 'tix-webhooks/mysql'
-import { ddl, postgresFailures, postgresStore } from 'tix-webhooks/postgres'
+import type { HandledRecords, IdempotencyStore, LedgerStore } from 'tix-webhooks'
+import { ddl as mysqlDdl, mysqlStore } from 'tix-webhooks/mysql'
+import { ddl, postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
-import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
-import type { FailureHarness, InboxHarness } from 'tix-webhooks/testing'
+import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import type { InboxHarness } from 'tix-webhooks/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest'
 import { EFFECTS, MYSQL_EFFECTS, mysqlHarness, postgresHarness, sqliteHarness } from './inbox-harnesses.js'
 import { createMariadb, createMysql2, MYSQL_INBOX_CLIENTS } from './mysql-clients.js'
 import { testMysqlDatabase } from './mysql-database.js'
 import { mysqlUrl, onMysql, onPostgres, onRedis, postgresUrl, redisPrefix, redisUrl } from './on-servers.js'
-import { INBOX_CLIENTS, kyselyDriver } from './postgres-clients.js'
+import { INBOX_CLIENTS } from './postgres-clients.js'
 import { testDatabase } from './postgres-database.js'
 import {
   MYSQL,
@@ -33,7 +32,7 @@ import { makeFolder, removeFolder } from './server-process.js'
 import { SHIFT_REDIS, shiftMysql, shiftPostgres } from './shift-deadlines.js'
 import { DRIVERS } from './sqlite-drivers.js'
 import { openDatabase, type TestDatabase } from './sqlite-open.js'
-import { delayed, memoryBackend, type StoreBackend } from './store-backend.js'
+import { memoryBackend, type StoreBackend } from './store-backend.js'
 import { startProxy, type TcpProxy } from './tcp-proxy.js'
 
 /** One of our stores, with what the tests need to run on it. */
@@ -42,9 +41,8 @@ interface OurStore {
   readonly entry: string
   /** Skipped if it has no server. */
   readonly describe: typeof describe | ReturnType<typeof describe.skipIf>
-  /** The store, the failures and the inbox, over each client library. */
+  /** The store and the inbox, over each client library. */
   readonly stores: readonly StoreKind[]
-  readonly failures: readonly FailureKind[]
   readonly inboxes: readonly InboxKind[]
   /** Null if processes cannot share it over a network. */
   readonly proof: ProofServer | null
@@ -54,7 +52,8 @@ interface OurStore {
   readonly expires?: boolean
 }
 
-type HandledStore = IdempotencyStore & HandledRecords
+/** All are ledgers, but that of Redis. */
+type HandledStore = (IdempotencyStore | LedgerStore) & HandledRecords
 
 /** A fresh backend, and how to close it. */
 export interface OpenBackend extends StoreBackend<HandledStore> {
@@ -66,16 +65,6 @@ interface StoreKind {
   /** It sends what another kind sends: tests of the backend leave it out. */
   readonly isTwin?: boolean
   open(): Promise<OpenBackend>
-}
-
-interface FailureBackend extends Required<FailureHarness> {
-  create(): Promise<KeptFailures>
-  close(): Promise<void>
-}
-
-interface FailureKind {
-  readonly name: string
-  open(): Promise<FailureBackend>
 }
 
 interface InboxKind {
@@ -105,6 +94,9 @@ interface Kind<Client> {
   connect(): Client | Promise<Client>
   end(client: Client): unknown
 }
+
+/** The cases open many clients, each of which would need a second connection for its purge. */
+const UNPURGED = { purgeEverySeconds: false } as const
 
 let count = 0
 
@@ -147,23 +139,6 @@ function storeKind<Client>(
   }
 }
 
-/** Failures over a library. */
-function failureKind<Client>(
-  kind: Kind<Client>,
-  failuresOf: (client: Client, table: string) => KeptFailures & { migrate(): unknown },
-): FailureKind {
-  return {
-    name: kind.name,
-    async open() {
-      const { place, connect, close } = placeOf(kind)
-      const create = async () => failuresOf(await connect(), place)
-      const first = failuresOf(await connect(), place)
-      await first.migrate()
-      return { create, createSecond: create, purge: (options) => first.purge(options), close }
-    },
-  }
-}
-
 /** A proxy before a server of the run, for a `describe`. */
 function useProxy(url: () => string): () => TcpProxy {
   let proxy: TcpProxy
@@ -175,18 +150,11 @@ function useProxy(url: () => string): () => TcpProxy {
   return () => proxy
 }
 
-async function openMemoryFailures(): Promise<FailureBackend> {
-  const failures = memoryFailures()
-  const create = async (): Promise<KeptFailures> => delayed(failures)
-  return { create, createSecond: create, purge: (options) => failures.purge(options), close: async () => {} }
-}
-
 const memory: OurStore = {
   entry: 'index',
   expires: true,
   describe,
   stores: [{ name: 'memoryStore', open: async () => ({ ...memoryBackend(), close: async () => {} }) }],
-  failures: [{ name: 'memoryFailures', open: openMemoryFailures }],
   inboxes: [],
   proof: null,
 }
@@ -220,7 +188,6 @@ const redis: OurStore = {
       (client, place, ms) => client.eval(SHIFT_REDIS, { arguments: [redisPrefix(place), String(ms)] }),
     ),
   ],
-  failures: [],
   inboxes: [],
   proof: {
     openPlace: () => redisPlace(redisUrl(), redisPrefix('proof')),
@@ -238,12 +205,9 @@ const onPg = (name: string) => ({
 
 const onJs = (name: string) => ({
   name: `${name} on postgres.js`,
-  connect: () => postgresClient(postgresUrl(), { max: 8, onnotice() {} }),
+  connect: () => postgresClient(postgresUrl(), { max: 8, idle_timeout: 5, onnotice() {} }),
   end: (sql: postgresClient.Sql) => sql.end(),
 })
-
-const onKysely = { ...onPg('postgresFailures'), name: 'postgresFailures on Kysely' }
-const kyselyOf = (pool: Pool) => kyselyDriver(new Kysely({ dialect: new PostgresDialect({ pool }) }))
 
 const postgres: OurStore = {
   entry: 'postgres',
@@ -251,19 +215,14 @@ const postgres: OurStore = {
   stores: [
     storeKind(
       onPg('postgresStore'),
-      (pool, table) => postgresStore(pool, { table }),
+      (pool, table) => postgresStore(pool, { table, ...UNPURGED }),
       (pool, table, ms) => pool.query(shiftPostgres(table, ms)),
     ),
     storeKind(
       onJs('postgresStore'),
-      (sql, table) => postgresStore(sql, { table }),
+      (sql, table) => postgresStore(sql, { table, ...UNPURGED }),
       (sql, table, ms) => sql.unsafe(shiftPostgres(table, ms)),
     ),
-  ],
-  failures: [
-    failureKind(onPg('postgresFailures'), (pool, table) => postgresFailures(pool, { table })),
-    failureKind(onJs('postgresFailures'), (sql, table) => postgresFailures(sql, { table })),
-    failureKind(onKysely, (pool, table) => postgresFailures(kyselyOf(pool), { table })),
   ],
   inboxes: INBOX_CLIENTS.map((library) => ({
     name: `postgresInbox over ${library.name}`,
@@ -323,10 +282,6 @@ const mysql: OurStore = {
       isTwin: true,
     },
   ],
-  failures: [
-    failureKind(onMysql2('mysqlFailures'), (pool, table) => mysqlFailures(pool, { table })),
-    failureKind(onMariadb('mysqlFailures'), (pool, table) => mysqlFailures(pool, { table })),
-  ],
   inboxes: MYSQL_INBOX_CLIENTS.map((library) => ({
     name: `mysqlInbox over ${library.name}`,
     ...(library.name === 'Kysely' && { fails: OF_KYSELY }),
@@ -377,27 +332,12 @@ async function openSqliteStore(driver: string): Promise<OpenBackend> {
   return { name: driver, create, createSecond: create, advance, close }
 }
 
-async function openSqliteFailures(driver: string): Promise<FailureBackend> {
-  const { connect, close } = await openFile(driver)
-  const create = async () => {
-    const failures = sqliteFailures(connect())
-    await failures.migrate()
-    return failures
-  }
-  const first = await create()
-  return { create, createSecond: create, purge: (options) => first.purge(options), close }
-}
-
 const sqlite: OurStore = {
   entry: 'sqlite',
   describe,
   stores: drivers.map((driver) => ({
     name: `sqliteStore on ${driver}`,
     open: () => openSqliteStore(driver),
-  })),
-  failures: drivers.map((driver) => ({
-    name: `sqliteFailures on ${driver}`,
-    open: () => openSqliteFailures(driver),
   })),
   inboxes: drivers.map((driver) => ({
     name: `sqliteInbox on ${driver}`,

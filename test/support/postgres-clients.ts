@@ -1,16 +1,13 @@
 import { drizzle as drizzlePg } from 'drizzle-orm/node-postgres'
-import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
 import postgres from 'postgres'
 import {
-  type PostgresDriver,
-  type PostgresFailures,
-  type PostgresFailuresOptions,
+  fromKysely,
   type PostgresInbox,
   type PostgresInboxOptions,
   type PostgresStore,
   type PostgresStoreOptions,
-  postgresFailures,
   postgresInbox,
   postgresStore,
 } from 'tix-webhooks/postgres'
@@ -31,8 +28,6 @@ export interface ClientOptions {
 /** A client library with an inbox or a store. */
 export interface OpenClient {
   inbox(options?: PostgresInboxOptions): PostgresInbox<unknown>
-  /** Those that the inbox can be joined with. */
-  failures(options?: PostgresFailuresOptions): PostgresFailures
   /** Runs a statement as a handler does, through its `ctx.tx`. */
   run(tx: unknown, statement: string): Promise<Rows>
   /** A transaction without the inbox. */
@@ -117,7 +112,6 @@ const pgClient: InboxClient & StoreClient = {
     return {
       store: (storeOptions) => postgresStore(pool, storeOptions),
       inbox: (inboxOptions) => postgresInbox(pool, inboxOptions),
-      failures: (failuresOptions) => postgresFailures(pool, failuresOptions),
       async plain(work) {
         const client = await pool.connect()
         await work(client).finally(() => client.release())
@@ -134,17 +128,11 @@ const postgresJsClient: InboxClient & StoreClient = {
     return {
       store: (storeOptions) => postgresStore(sql, storeOptions),
       inbox: (inboxOptions) => postgresInbox(sql, inboxOptions),
-      failures: (failuresOptions) => postgresFailures(sql, failuresOptions),
       plain: async (work) => void (await sql.begin(work)),
       run: async (tx: postgres.TransactionSql, statement) => tx.unsafe(statement),
       savepoint: async (tx: postgres.TransactionSql, work) => tx.savepoint((inner) => work(inner)),
     }
   },
-}
-
-/** If a library takes a client and does not listen for its errors, a broken connection ends the process. */
-function listened(pool: Pool): Pool {
-  return pool.on('connect', (client) => client.on('error', () => {}))
 }
 
 type DrizzlePg = ReturnType<typeof drizzlePg>
@@ -155,7 +143,6 @@ const drizzlePgClient: InboxClient = {
     const pool = openPg(database, options)
     return {
       inbox: (inboxOptions) => postgresInbox(pool, { ...inboxOptions, as: (client) => drizzlePg(client) }),
-      failures: (failuresOptions) => postgresFailures(pool, failuresOptions),
       plain: (work) => drizzlePg(pool).transaction(work),
       ...bySavepoint(async (tx: DrizzlePg, statement) => (await tx.execute(statement)).rows),
     }
@@ -164,23 +151,13 @@ const drizzlePgClient: InboxClient = {
 
 type AnyKysely = Kysely<Record<never, never>>
 
-export function kyselyDriver(db: AnyKysely): PostgresDriver<AnyKysely> {
-  return {
-    transaction: (work) => db.transaction().execute(work),
-    query: async (tx, text, parameters) =>
-      (await tx.executeQuery<Rows[number]>(CompiledQuery.raw(text, [...parameters]))).rows,
-  }
-}
-
 const kyselyClient: InboxClient = {
   name: 'Kysely',
   open(database, options) {
-    const driver = kyselyDriver(
-      new Kysely({ dialect: new PostgresDialect({ pool: listened(openPg(database, options)) }) }),
-    )
+    const pool = openPg(database, options)
+    const driver = fromKysely<AnyKysely>(new Kysely({ dialect: new PostgresDialect({ pool }) }), pool)
     return {
       inbox: (inboxOptions) => postgresInbox(driver, inboxOptions),
-      failures: (failuresOptions) => postgresFailures(driver, failuresOptions),
       plain: driver.transaction,
       ...bySavepoint((tx: AnyKysely, statement) => driver.query(tx, statement, [])),
     }

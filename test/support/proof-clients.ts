@@ -4,21 +4,9 @@ import mysql from 'mysql2/promise'
 import { Pool, type PoolClient, type QueryConfig } from 'pg'
 import postgres, { type TransactionSql } from 'postgres'
 import { createClient } from 'redis'
-import type { Failures, IdempotencyStore, Inbox } from 'tix-webhooks'
-import {
-  type MysqlConnection,
-  type MysqlPool,
-  mysqlFailures,
-  mysqlInbox,
-  mysqlStore,
-} from 'tix-webhooks/mysql'
-import {
-  type PgPool,
-  type PostgresJs,
-  postgresFailures,
-  postgresInbox,
-  postgresStore,
-} from 'tix-webhooks/postgres'
+import type { IdempotencyStore, LedgerInbox, LedgerStore } from 'tix-webhooks'
+import { type MysqlConnection, type MysqlPool, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
+import { type PgPool, type PostgresJs, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import type { Mark } from './apps/protocol.js'
 
@@ -33,7 +21,8 @@ export interface SqlPlace {
 
 /** One app's connection to the records and effects. */
 interface Access {
-  readonly store: IdempotencyStore
+  /** A ledger, but that of Redis. */
+  readonly store: IdempotencyStore | LedgerStore
   /** The handler's effect. */
   effect(order: string, attempt: number | undefined): Promise<unknown>
   close(): Promise<unknown>
@@ -51,12 +40,13 @@ export type StoreAccess = Access & Pooled
 
 /** The records are in the same transactions as the effects. */
 interface InboxAccess extends Pooled {
-  readonly inbox: Inbox<unknown>
-  /** On the same connections. */
-  readonly failures: Failures
+  readonly inbox: LedgerInbox<unknown>
   /** The handler's effect. */
   effect(order: string, tx: unknown): Promise<unknown>
 }
+
+/** The first delivery of an app would be stopped at the COMMIT of its purge. */
+const UNPURGED = { purgeEverySeconds: false } as const
 
 /** Stops a delivery that has come to this mark, if it is to be stopped there. */
 type Pass = (mark: Mark) => Promise<void>
@@ -203,7 +193,7 @@ function openPostgresStore<Db extends PgPool | PostgresJs>({ open, run, pooled }
   return async (place: SqlPlace): Promise<StoreAccess> => {
     const db = open(place)
     return {
-      store: postgresStore(db, { table: `${place.place}.records` }),
+      store: postgresStore(db, { table: `${place.place}.events` }),
       effect: (order, attempt) => run(db, insertPostgres(place.place), [order, String(attempt)]),
       ...pooled(db),
     }
@@ -216,8 +206,7 @@ function openPostgresInbox<Db extends PgPool | PostgresJs>({ open, stoppable, ru
     const db = open(place)
     const used = pass ? stoppable(db, pass) : db
     return {
-      inbox: postgresInbox(used, { table: `${place.place}.inbox` }),
-      failures: postgresFailures(used, { table: `${place.place}.failures` }),
+      inbox: postgresInbox(used, { table: `${place.place}.events`, ...UNPURGED }),
       effect: (order, tx) => run(tx as Db, insertPostgres(place.place), [order, 'committed']),
       ...pooled(db),
     }
@@ -263,7 +252,7 @@ function openMysqlStore(create: (place: SqlPlace) => AnyMysqlPool) {
   return async (place: SqlPlace): Promise<StoreAccess> => {
     const pool = create(place)
     return {
-      store: mysqlStore(pool, { table: `${place.place}.records` }),
+      store: mysqlStore(pool, { table: `${place.place}.events` }),
       effect: (order, attempt) => pool.execute(insertMysql(place.place), [order, String(attempt)]),
       ...pooledConnections(pool),
     }
@@ -276,8 +265,7 @@ function openMysqlInbox(create: (place: SqlPlace) => AnyMysqlPool) {
     const pool = create(place)
     const used = pass ? stoppableMysqlPool(pool, pass) : pool
     return {
-      inbox: mysqlInbox(used, { table: `${place.place}.inbox` }),
-      failures: mysqlFailures(used, { table: `${place.place}.failures` }),
+      inbox: mysqlInbox(used, { table: `${place.place}.events`, ...UNPURGED }),
       effect: (order, tx) => (tx as AnyMysqlPool).execute(insertMysql(place.place), [order, 'committed']),
       ...pooledConnections(pool),
     }

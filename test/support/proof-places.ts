@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
 import mysql from 'mysql2/promise'
 import { Pool } from 'pg'
-import { mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
-import { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import { mysqlInbox } from 'tix-webhooks/mysql'
+import { postgresInbox } from 'tix-webhooks/postgres'
 
 /** The place where a test and its apps keep records and effects, and the test's view of it. */
 export interface Place {
@@ -42,24 +42,37 @@ export async function redisPlace(url: string, prefix: string): Promise<Place> {
   }
 }
 
-/** A place with an inbox and failures. */
-export interface FailingPlace extends Place {
-  /** `handled` or `failed` for each order of which there is anything; both if there is both. */
+/** A place with a table of events. */
+export interface EventsPlace extends Place {
+  /** `handled` or `failed` for each order that is either; both if a handled one has a failure. */
   recorded(): Promise<ReadonlyMap<string, string>>
   /** Terminates some of the connections of apps. */
   terminate(): Promise<void>
 }
 
-export async function postgresPlace(url: string): Promise<FailingPlace> {
+const RECORDED = 'event_key AS event, state, failure'
+
+/** MySQL returns words as bytes. */
+function recordedIn(rows: readonly Record<string, unknown>[]): Map<string, string> {
+  return new Map(
+    rows.flatMap(({ event, state, failure }) => {
+      const found = [
+        ...(String(state) === 'handled' ? ['handled'] : []),
+        ...(failure === null ? [] : ['failed']),
+      ]
+      return found.length === 0 ? [] : [[String(event).replace(/.*\//, ''), found.join(' and ')] as const]
+    }),
+  )
+}
+
+export async function postgresPlace(url: string): Promise<EventsPlace> {
   const place = `proof_${randomBytes(4).toString('hex')}`
   const pool = new Pool({ connectionString: url, max: 2 }).on('error', () => {})
   const named = new URL(url)
   named.searchParams.set('application_name', place)
   await pool.query(`CREATE SCHEMA ${place}`)
   await pool.query(`CREATE TABLE ${place}.effects (id text, attempt text)`)
-  await postgresStore(pool, { table: `${place}.records` }).migrate()
-  await postgresInbox(pool, { table: `${place}.inbox` }).migrate()
-  await postgresFailures(pool, { table: `${place}.failures` }).migrate()
+  await postgresInbox(pool, { table: `${place}.events` }).migrate()
   return {
     url: named.href,
     place,
@@ -71,17 +84,13 @@ export async function postgresPlace(url: string): Promise<FailingPlace> {
     },
     async expireLease({ id }) {
       await pool.query(
-        `UPDATE ${place}.records SET lease_until = lease_until - interval '1 hour' WHERE key LIKE '%/' || $1`,
+        `UPDATE ${place}.events SET lease_until = lease_until - 3600000 WHERE event_key LIKE '%/' || $1`,
         [id],
       )
     },
     async recorded() {
-      const { rows } = await pool.query(
-        `SELECT regexp_replace(key, '.*/', '') AS id, string_agg(what, ' and ' ORDER BY what DESC) AS are FROM (
-           SELECT key, 'handled' AS what FROM ${place}.inbox UNION ALL SELECT key, 'failed' FROM ${place}.failures
-         ) AS found GROUP BY key`,
-      )
-      return new Map(rows.map(({ id, are }) => [id, are]))
+      const { rows } = await pool.query(`SELECT ${RECORDED} FROM ${place}.events`)
+      return recordedIn(rows)
     },
     async terminate() {
       await pool.query(
@@ -98,7 +107,7 @@ export async function postgresPlace(url: string): Promise<FailingPlace> {
   }
 }
 
-export async function mysqlPlace(url: string): Promise<FailingPlace> {
+export async function mysqlPlace(url: string): Promise<EventsPlace> {
   const place = `proof_${randomBytes(4).toString('hex')}`
   const pool = mysql.createPool({ uri: url, connectionLimit: 2 })
   const rows = async (sql: string, values: string[] = []) =>
@@ -107,9 +116,7 @@ export async function mysqlPlace(url: string): Promise<FailingPlace> {
   await rows(
     `CREATE TABLE ${place}.effects (id VARCHAR(64), attempt VARCHAR(64), n INT INVISIBLE AUTO_INCREMENT PRIMARY KEY)`,
   )
-  await mysqlStore(pool, { table: `${place}.records` }).migrate()
-  await mysqlInbox(pool, { table: `${place}.inbox` }).migrate()
-  await mysqlFailures(pool, { table: `${place}.failures` }).migrate()
+  await mysqlInbox(pool, { table: `${place}.events` }).migrate()
   const named = new URL(url)
   named.pathname = `/${place}`
   return {
@@ -123,19 +130,12 @@ export async function mysqlPlace(url: string): Promise<FailingPlace> {
     },
     async expireLease({ id }) {
       await rows(
-        `UPDATE ${place}.records SET lease_until = lease_until - INTERVAL 1 HOUR WHERE \`key\` LIKE CONCAT('%/', ?)`,
+        `UPDATE ${place}.events SET lease_until = lease_until - 3600000 WHERE event_key LIKE CONCAT('%/', ?)`,
         [id],
       )
     },
     async recorded() {
-      const found = await rows(
-        `SELECT CONVERT(SUBSTRING_INDEX(\`key\`, '/', -1) USING utf8mb4) AS id,
-           GROUP_CONCAT(what ORDER BY what DESC SEPARATOR ' and ') AS found
-         FROM (
-           SELECT \`key\`, 'handled' AS what FROM ${place}.inbox UNION ALL SELECT \`key\`, 'failed' FROM ${place}.failures
-         ) AS recorded GROUP BY \`key\``,
-      )
-      return new Map(found.map(({ id, found }) => [id, found]))
+      return recordedIn(await rows(`SELECT ${RECORDED} FROM ${place}.events`))
     },
     async terminate() {
       const found = await rows(

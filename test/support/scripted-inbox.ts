@@ -1,8 +1,8 @@
-import type { Inbox, OnceRequest, OnceResult, WebhookOptions } from 'tix-webhooks'
+import type { Inbox, OnceRequest, OnceResult, OnceRun, WebhookOptions } from 'tix-webhooks'
 import { never } from './promises.js'
 import { type Receiving, receiving } from './receiving.js'
 
-export type Work<Tx = unknown> = (tx: Tx) => Promise<void>
+export type Work<Tx = unknown> = (tx: Tx, run?: OnceRun) => Promise<void>
 
 /** The end, so far, of one call of an inbox's work. */
 type WorkEnd = 'open' | 'resolved' | { readonly rejected: unknown }
@@ -17,9 +17,9 @@ export function scriptedInbox(once: OnceScript) {
   const inbox = {
     once(request: OnceRequest, work: Work) {
       requests.push(request)
-      return once(request, (tx) => {
+      return once(request, (tx, run) => {
         const at = ends.push('open') - 1
-        const working = work(tx)
+        const working = work(tx, run)
         working.then(
           () => {
             ends[at] = 'resolved'

@@ -1,18 +1,28 @@
 /*
- * Move the deadlines of all records, as if that much time had passed on the server. They run on other runtimes, too. Records past all their
- * deadlines stay unchanged: earlier tests leave many.
+ * Move all dates of a ledger back, as if that much time had passed on the server. They run on other runtimes, too. Events past their retention stay
+ * unchanged: earlier tests leave many.
  */
 
+const DATES = [
+  ...['lease_until', 'expires_at', 'received_at', 'handled_at'],
+  ...['failed_at', 'first_at', 'delivered_at', 'replayed_at'],
+]
+
+function shift(table: string, ms: number, now: string): string {
+  return `UPDATE ${table} SET ${DATES.map((date) => `${date} = ${date} - ${ms}`)} WHERE expires_at > ${now}`
+}
+
 export function shiftPostgres(table: string, ms: number): string {
-  const columns = ['lease_until', 'expires_at', 'purge_after']
-  const set = columns.map((column) => `${column} = ${column} - interval '${ms} ms'`)
-  return `UPDATE ${table} SET ${set} WHERE greatest(${columns}) > now()`
+  return shift(table, Math.round(ms), "date_part('epoch', now()) * 1000")
 }
 
 export function shiftMysql(table: string, ms: number): string {
-  const columns = ['lease_until', 'expires_at', 'purge_after']
-  const set = columns.map((column) => `${column} = ${column} - INTERVAL ${ms * 1000} MICROSECOND`)
-  return `UPDATE ${table} SET ${set} WHERE greatest(${columns}) > UTC_TIMESTAMP(6)`
+  return shift(table, Math.round(ms), 'UNIX_TIMESTAMP(NOW(3)) * 1000')
+}
+
+/** Of D1 and the objects, whose clock is the database's. */
+export function shiftHosted(table: string, ms: number): string {
+  return shift(table, Math.round(ms), 'unixepoch() * 1000')
 }
 
 /** A script of Redis with two arguments: the prefix of the keys, and the milliseconds. */

@@ -1,6 +1,6 @@
 // A child process on a database file: `sqlite-children.ts` compiles and starts it.
 import { once } from 'node:events'
-import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { failedDelivery } from './failed-delivery.js'
 import type { ChildReply, ChildTask, KillPoint } from './sqlite-children.js'
 import { inboxOn, insert } from './sqlite-inbox.js'
@@ -56,8 +56,8 @@ async function hold(by: 'writing' | 'reading'): Promise<ChildReply> {
 
 /** Delivers until its disk takes nothing more. */
 async function fill(): Promise<ChildReply> {
-  const [store, inbox, failures] = [sqliteStore(db), sqliteInbox(db), sqliteFailures(db)]
-  for (const part of [store, inbox, failures]) await part.migrate()
+  const [store, inbox] = [sqliteStore(db), sqliteInbox(db)]
+  await inbox.migrate()
   const ms = { leaseMs: MINUTE, retainMs: MINUTE }
   const say = (calls: readonly Promise<unknown>[]): Promise<string[]> =>
     Promise.all(
@@ -70,9 +70,9 @@ async function fill(): Promise<ChildReply> {
     )
   const ask = async (key: string): Promise<string[]> => [
     ...(await say([store.claim({ key, token: 't', ...ms })])),
-    ...(await say([inbox.once({ key, ...ms }, async () => {})])),
-    ...(await say([failures.keep(failedDelivery({ key }))])),
-    ...(await say([store.check(), inbox.check(), failures.check()])),
+    ...(await say([inbox.once({ key: `${key} i`, ...ms }, async () => {})])),
+    ...(await say([store.keep(failedDelivery({ key: `${key} f` }))])),
+    ...(await say([store.check(), inbox.check()])),
   ]
   const before = await ask('first')
   for (let i = 0; (await say([inbox.once({ key: `k${i}`, ...ms }, async () => {})]))[0] === 'ok'; i++);
@@ -82,7 +82,7 @@ async function fill(): Promise<ChildReply> {
 type DeliverTask = Extract<ChildTask, { task: 'deliver' }>
 
 /** Handles an event, and is killed during it. */
-async function deliver({ payload, killAt, setup, failures, times = 1 }: DeliverTask): Promise<ChildReply> {
+async function deliver({ payload, killAt, setup, fails, times = 1 }: DeliverTask): Promise<ChildReply> {
   if (setup !== undefined) db.exec(setup)
   const at = (point: KillPoint): void => {
     if (point === killAt) process.kill(process.pid, 'SIGKILL')
@@ -91,7 +91,7 @@ async function deliver({ payload, killAt, setup, failures, times = 1 }: DeliverT
     db,
     (event, tx) => {
       at('in the handler')
-      if (failures === 'fails') throw new Error('no ink')
+      if (fails) throw new Error('no ink')
       tx.commit((handed) => {
         at('before the effects')
         for (let i = 0; i < times; i++) insert(event)(handed)
@@ -99,7 +99,7 @@ async function deliver({ payload, killAt, setup, failures, times = 1 }: DeliverT
       })
       at('after ctx.tx.commit')
     },
-    { through: killedAtCommit(db, at), timeoutSeconds: 120, keepsFailures: failures !== undefined },
+    { through: killedAtCommit(db, at), timeoutSeconds: 120 },
   )
   return { error: `It lived on, and answered ${await send(payload)}.` }
 }

@@ -26,8 +26,8 @@ export type ChildTask = { readonly driver: string; readonly file: string } & (
       readonly task: 'deliver'
       readonly payload: object
       readonly killAt: KillPoint
-      /** Keeps failures, and its handler throws if it fails. */
-      readonly failures?: 'succeeds' | 'fails'
+      /** Whether its handler throws. */
+      readonly fails?: boolean
       /** SQL that the app runs before anything else. */
       readonly setup?: string
       /** How often the effect is written. Default 1. */
@@ -37,7 +37,7 @@ export type ChildTask = { readonly driver: string; readonly file: string } & (
 
 export interface ChildReply {
   readonly claimed?: readonly string[]
-  /** What the store, the inbox and the failures said before and after a delivery failed: of a delivery, and of a check. */
+  /** What the store and the inbox said before and after a delivery failed: of a delivery, and of a check. */
   readonly said?: Readonly<Record<'before' | 'after', readonly string[]>>
   readonly error?: string
 }

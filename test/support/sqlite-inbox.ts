@@ -5,7 +5,7 @@ import {
   type HandlerContext,
   type OrderCreatedEvent,
 } from 'tix-webhooks'
-import { type SqliteTransaction, sqliteFailures, sqliteInbox } from 'tix-webhooks/sqlite'
+import { type SqliteTransaction, sqliteInbox } from 'tix-webhooks/sqlite'
 import { SECRET, sign } from './deliveries.js'
 import { type TestDatabase, valuesOf } from './sqlite-open.js'
 
@@ -20,8 +20,6 @@ export interface InboxOptions {
   readonly timeoutSeconds?: number
   readonly maxRunSeconds?: number
   readonly key?: () => string | null
-  /** Keeps failures in the same database. */
-  readonly keepsFailures?: boolean
   readonly parkAfter?: { readonly attempts: number }
   /** Passed to the receiver and its inbox instead of `db`. */
   readonly through?: TestDatabase
@@ -29,16 +27,14 @@ export interface InboxOptions {
 
 /** A receiver with an inbox, and a table of effects. */
 export async function inboxOn(db: TestDatabase, handler: Handler, options: InboxOptions = {}) {
-  const { through = db, keepsFailures = false, ...overrides } = options
-  const [inbox, failures] = [sqliteInbox(through), sqliteFailures(through)]
+  const { through = db, ...overrides } = options
+  const inbox = sqliteInbox(through, { purgeEverySeconds: false })
   await inbox.migrate()
-  if (keepsFailures) await failures.migrate()
   db.exec('CREATE TABLE IF NOT EXISTS effects (id TEXT NOT NULL)')
   const reports: string[] = []
   const receiver = createReceiver({
     secret: SECRET,
     inbox,
-    ...(keepsFailures ? { failures } : {}),
     namespace: 'inbox',
     on: { 'order.created': (event, ctx) => handler(event, ctx.tx, ctx) },
     onError: (error) => reports.push(String(error)),
@@ -46,7 +42,6 @@ export async function inboxOn(db: TestDatabase, handler: Handler, options: Inbox
   })
   return {
     inbox,
-    failures,
     receiver,
     reports,
     /** Delivers an event with a real signature, and returns the status and the outcome. */
@@ -55,8 +50,16 @@ export async function inboxOn(db: TestDatabase, handler: Handler, options: Inbox
       return `${answerTo(outcome).status} ${outcome.outcome}`
     },
     effects: () => valuesOf(db, 'SELECT id FROM effects ORDER BY id'),
-    records: () => valuesOf(db, 'SELECT key FROM tix_webhooks_inbox ORDER BY key'),
+    records: () => handledIn(db),
   }
+}
+
+/** The keys of the events that are handled or discarded. */
+export function handledIn(db: TestDatabase): unknown[] {
+  return valuesOf(
+    db,
+    'SELECT event_key FROM tix_webhooks_events WHERE handled_at IS NOT NULL ORDER BY event_key',
+  )
 }
 
 /** The usual effect of these tests' handlers: one row with the id of the order. */

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import type { IdempotencyStore } from 'tix-webhooks'
-import { type StoreAnswer, type StoreCall, send } from '../../testing/store-cases/transition.js'
+import type { LedgerAnswer } from '../../src/ledger/transition.js'
+import { type StoreCall, send } from '../../testing/store-cases/model.js'
+import { failedDelivery } from '../../testing/store-cases/steps.js'
 import type { KeyAction, RecordedCall } from './linearizable.js'
 import type { StoreBackend } from './store-backend.js'
 
@@ -23,7 +25,7 @@ export function freshKey(): string {
 }
 
 /** The calls of one delivery. */
-export function callsOf(token: string): Record<StoreCall['do'], StoreCall> {
+export function callsOf(token: string): Record<'claim' | 'renew' | 'complete' | 'release', StoreCall> {
   return {
     claim: { do: 'claim', token, leaseMs: LEASE, retainMs: RETAIN },
     renew: { do: 'renew', token, leaseMs: LEASE },
@@ -42,15 +44,15 @@ function createHistory() {
     const index = calls.length
     const recorded = { call, start: ++moment, end: Infinity, answer: undefined }
     calls.push(recorded)
-    return (answer: StoreAnswer | undefined): void => {
+    return (answer: LedgerAnswer | undefined): void => {
       calls[index] = { ...recorded, end: ++moment, answer }
     }
   }
 
   async function record(
     call: KeyAction,
-    work: () => StoreAnswer | undefined | Promise<StoreAnswer | undefined>,
-  ): Promise<StoreAnswer | undefined> {
+    work: () => LedgerAnswer | undefined | Promise<LedgerAnswer | undefined>,
+  ): Promise<LedgerAnswer | undefined> {
     const end = begin(call)
     try {
       const answer = await work()
@@ -84,7 +86,7 @@ type Plan = readonly (readonly (readonly PlannedCall[])[])[]
 const WORKERS = ['1', '2', '3', '4']
 const PHASES = 3
 
-function plans(isLossy: boolean): fc.Arbitrary<Plan> {
+function plans(isLossy: boolean, isLedger: boolean): fc.Arbitrary<Plan> {
   const fate = fc.oneof(
     { weight: isLossy ? 7 : 1, arbitrary: fc.constant<Fate>('answered') },
     { weight: isLossy ? 3 : 0, arbitrary: fc.constantFrom<Fate>('reply lost', 'late', 'lost') },
@@ -96,11 +98,24 @@ function plans(isLossy: boolean): fc.Arbitrary<Plan> {
     )
     const leaseMs = fc.constantFrom(LEASE, 10 * LEASE)
     const retainMs = fc.constantFrom(RETAIN, 10 * RETAIN)
+    const failures = fc
+      .record({ isReplay: fc.nat(4).map((n) => n === 0), attempts: fc.constantFrom(1, 3, 9) })
+      .map(({ isReplay, attempts }) =>
+        failedDelivery('', { isReplay, parkAfter: { attempts }, retainMs: RETAIN }),
+      )
     const call: fc.Arbitrary<StoreCall> = fc.oneof(
       { weight: 5, arbitrary: fc.record({ do: fc.constant('claim' as const), token, leaseMs, retainMs }) },
       { weight: 2, arbitrary: fc.record({ do: fc.constant('renew' as const), token, leaseMs }) },
       { weight: 1, arbitrary: fc.record({ do: fc.constant('complete' as const), token, retainMs }) },
       { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), token }) },
+      {
+        weight: isLedger ? 4 : 0,
+        arbitrary: fc.record({ do: fc.constant('fail' as const), token, failed: failures }),
+      },
+      {
+        weight: isLedger ? 1 : 0,
+        arbitrary: fc.record({ do: fc.constant('keep' as const), failed: failures }),
+      },
     )
     return fc.array(fc.tuple(call, fate), { minLength: 1, maxLength: 2, size: 'max' })
   }
@@ -120,6 +135,8 @@ interface HistoryOptions {
   readonly count: number
   /** Whether some calls are late, and some replies are lost. */
   readonly isLossy?: boolean
+  /** Whether the clients are ledgers, whose runs fail too. */
+  readonly isLedger?: boolean
   /** The seed of the plans; the timing depends on the backend. */
   readonly seed: number
 }
@@ -131,10 +148,10 @@ interface HistoryOptions {
 export async function randomHistories(
   clients: readonly IdempotencyStore[],
   { advance }: Pick<StoreBackend, 'advance'>,
-  { count, isLossy = false, seed }: HistoryOptions,
+  { count, isLossy = false, isLedger = false, seed }: HistoryOptions,
 ): Promise<StoreHistory[]> {
   const histories: StoreHistory[] = []
-  const sampled = fc.sample(plans(isLossy), { numRuns: count, seed })
+  const sampled = fc.sample(plans(isLossy, isLedger), { numRuns: count, seed })
   const sampledPauses = fc.sample(pauses, { numRuns: count, seed })
   for (let at = 0; at < count; at += BATCH) {
     const runs = sampled.slice(at, at + BATCH).map((plan) => startHistory(clients, plan))
@@ -177,9 +194,10 @@ function startHistory(clients: readonly IdempotencyStore[], plan: Plan) {
   let sent = 0
   let late: StoreCall[] = []
 
-  async function deliver(call: StoreCall): Promise<StoreAnswer> {
+  async function deliver(call: StoreCall): Promise<LedgerAnswer> {
     sent += 1
-    return send(clients[sent % clients.length] as IdempotencyStore, { ...call, key })
+    const own = 'failed' in call ? { ...call, failed: { ...call.failed, key } } : call
+    return send(clients[sent % clients.length] as IdempotencyStore, { ...own, key })
   }
 
   async function work(calls: readonly PlannedCall[]): Promise<void> {

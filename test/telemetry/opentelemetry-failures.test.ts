@@ -3,14 +3,16 @@ import type { MeterProvider } from '@opentelemetry/sdk-metrics'
 import {
   createReceiver,
   type FailureState,
-  type Failures,
-  memoryFailures,
+  type LedgerStore,
+  memoryStore,
   type WebhookOptions,
 } from 'tix-webhooks'
 import { instrument } from 'tix-webhooks/opentelemetry'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { ledgerInbox } from '../support/honest-inbox.js'
 import { deferred } from '../support/promises.js'
+import { storeWith } from '../support/receiving.js'
 import { telemetry, unregister } from '../support/telemetry.js'
 
 afterEach(() => {
@@ -20,9 +22,7 @@ afterEach(() => {
 
 const GAUGE = 'tix_webhooks.failures'
 
-type Options = Partial<WebhookOptions> & Pick<WebhookOptions, 'failures'>
-
-function failing(options: Options, meterProvider?: MeterProvider) {
+function failing(options: Partial<WebhookOptions>, meterProvider?: MeterProvider) {
   const on = {
     'order.created': vi.fn((): void => {
       throw new Error('broken')
@@ -49,17 +49,19 @@ async function points({ series }: Seen): Promise<string[]> {
     .sort()
 }
 
-/** Failures of which only the count is asked for. */
-const counting = (count: (filter: { state?: FailureState }) => unknown): Failures =>
-  ({ ...memoryFailures(), count }) as Failures
+/** A store of whose ledger only the count is asked for. */
+function counting(count: (filter: { state?: FailureState }) => unknown): LedgerStore {
+  const store = memoryStore()
+  return { ...store, ledger: { ...store.ledger, count } as LedgerStore['ledger'] }
+}
 
 describe('the gauge of failures', () => {
-  test('has those of each namespace by state, though two receivers share them', async () => {
+  test('has those of each namespace by state, though two receivers share a ledger', async () => {
     const seen = telemetry()
-    const failures = memoryFailures()
-    const parking = { failures, namespace: 'orders', parkAfter: { attempts: 2 } }
+    const store = memoryStore()
+    const parking = { store, namespace: 'orders', parkAfter: { attempts: 2 } }
     const orders = failing(parking, seen.meterProvider)
-    const shows = failing({ failures, namespace: 'shows' }, seen.meterProvider)
+    const shows = failing({ store, namespace: 'shows' }, seen.meterProvider)
     expect(await points(seen)).toEqual([
       'orders failing 0',
       'orders parked 0',
@@ -84,11 +86,25 @@ describe('the gauge of failures', () => {
     ])
   })
 
+  test('has those of an inbox, and is absent for what keeps none, or belongs to a request', async () => {
+    const { inbox } = ledgerInbox()
+    const { store } = storeWith({})
+    for (const [backend, expected] of [
+      [{ inbox: inbox as never }, ['orders failing 1', 'orders parked 0']],
+      [{ store }, []],
+      [{ store: () => memoryStore() }, []],
+    ] as const) {
+      const seen = telemetry()
+      await failing(backend, seen.meterProvider).send('ord_1')
+      expect(await points(seen)).toEqual(expected)
+    }
+  })
+
   test('is there at once for a provider that is registered before, and from the first delivery for a later one', async () => {
     const count = vi.fn(() => 3)
     const early = telemetry()
     early.register()
-    const { send } = failing({ failures: counting(count) })
+    const { send } = failing({ store: counting(count) })
     expect(await points(early)).toEqual(['orders failing 3', 'orders parked 3'])
     unregister()
     const late = telemetry()
@@ -110,7 +126,7 @@ describe('the gauge of failures', () => {
   ])('has no point while a count %s, and has one again afterwards', async (_, broken) => {
     const seen = telemetry()
     const count = vi.fn<() => unknown>(() => 1)
-    failing({ failures: counting(count) }, seen.meterProvider)
+    failing({ store: counting(count) }, seen.meterProvider)
     count.mockImplementation(broken)
     expect(await points(seen)).toEqual([])
     // An unhandled rejection would fail this test.
@@ -127,7 +143,7 @@ describe('the gauge of failures', () => {
     /** Collects at once, or for the two seconds that a collection waits. */
     function collecting(count: Count) {
       const seen = telemetry()
-      failing({ failures: counting(count) }, seen.meterProvider)
+      failing({ store: counting(count) }, seen.meterProvider)
       return {
         now: () => points(seen),
         async waiting() {
@@ -172,7 +188,7 @@ describe('the gauge of failures', () => {
 test('a replay is marked on its span and on the counter, and a delivery is not', async () => {
   const seen = telemetry()
   seen.register()
-  const { handler, receiver, send } = failing({ failures: memoryFailures() })
+  const { handler, receiver, send } = failing({ store: memoryStore() })
   await send('ord_1')
   handler.mockImplementation(() => {})
   await receiver.replay({})

@@ -481,18 +481,10 @@ describe('telemetry that fails', () => {
 })
 
 describe('the options', () => {
-  class Config {
-    readonly #secret = SECRET
-    readonly on = on
-    get secret() {
-      return this.#secret
-    }
-  }
   const frozen = Object.freeze({ secret: SECRET, on: Object.freeze(on), onDelivery: () => {} })
 
   test.each<[string, WebhookOptions]>([
-    ['may inherit from frozen defaults', Object.create(frozen, { on: { value: on, enumerable: true } })],
-    ['may be an instance of a class whose getter reads a private field', new Config()],
+    ['may be frozen', frozen],
     [
       'may have keys without a handler',
       { ...frozen, on: { 'order.created': undefined, 'order.*': () => {} } },

@@ -1,27 +1,32 @@
 /** @module-tag slow */
-import { memoryFailures, memoryStore } from 'tix-webhooks'
+import { memoryStore } from 'tix-webhooks'
 import {
   type AdapterAnswer,
   type AdapterHarness,
   adapterCases,
-  failureCases,
   inboxCases,
+  ledgerCases,
   type StoreHarness,
   storeCases,
 } from 'tix-webhooks/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { transition } from '../../testing/store-cases/transition.js'
 import { never } from '../support/promises.js'
 import { adapterHarness, delivering } from '../support/testing/faulty-adapters.js'
 import { inboxHarness } from '../support/testing/faulty-inboxes.js'
-import { createBackend, modelStore, storeHarness } from '../support/testing/model-store.js'
+import {
+  createBackend,
+  decided,
+  ledgerHarness,
+  modelStore,
+  storeHarness,
+} from '../support/testing/model-store.js'
 
 interface Case {
   readonly id: string
   run(harness: never): Promise<void>
 }
 
-const CASES = { store: storeCases, inbox: inboxCases, failures: failureCases, adapter: adapterCases }
+const CASES = { store: storeCases, inbox: inboxCases, ledger: ledgerCases, adapter: adapterCases }
 type Subject = keyof typeof CASES
 
 /** Why a case fails on a harness. */
@@ -46,12 +51,10 @@ const reject = () => Promise.reject(cause)
 
 const createStore = async () => memoryStore()
 const createModel = async () => modelStore(createBackend())
-const createFailures = async () => memoryFailures()
 const stores = (wrong: object) => ({ create: async () => ({ ...memoryStore(), ...wrong }), advance })
 const claiming = (answer: unknown) => stores({ claim: async () => answer })
 const plainInboxes = inboxHarness()
 const inboxes = (once: () => unknown) => ({ ...plainInboxes, create: async () => ({ once }) })
-const failuresWith = (wrong: object) => ({ create: async () => ({ ...memoryFailures(), ...wrong }) })
 
 /** A right answer to what is handled. */
 const HANDLED: AdapterAnswer = {
@@ -88,22 +91,22 @@ describe('a failure has what was expected, what came, and what led to it:', () =
       'claim-takeover',
       storeHarness(() => ({
         decide: (record, call, now) =>
-          transition(record && { ...record, leaseUntil: Math.max(record.leaseUntil, now + 1) }, call, now),
+          decided(record && { ...record, leaseUntil: Math.max(record.leaseUntil, now + 1) }, call, now),
       })),
       [
-        'case claim-takeover: claim by b (step 5): expected {"status":"claimed","attempt":2}, but it returned {"status":"in_flight","retryAfterMs":1}.',
+        'case claim-takeover: b claim (step 5): expected {"status":"claimed","attempt":2}, but it returned {"status":"in_flight","retryAfterMs":1}.',
         'A store MUST grant a record to another token when its lease has run out.',
-        '  1. claim by a → {"status":"claimed","attempt":1}',
+        '  1. a claim → {"status":"claimed","attempt":1}',
         '  2. 25 min pass',
-        '  3. claim by b → {"status":"in_flight","retryAfterMs":300000}',
+        '  3. b claim → {"status":"in_flight","retryAfterMs":300000}',
         '  4. 10 min pass',
-        '  5. claim by b → {"status":"in_flight","retryAfterMs":1}',
+        '  5. b claim → {"status":"in_flight","retryAfterMs":1}',
       ],
     ],
     [
       'inbox',
       'connection-back',
-      inboxHarness(() => ({ deny: async () => undefined })),
+      inboxHarness((right) => ({ open: async (_, request) => right.decide(undefined, request).row })),
       [
         'case connection-back: the work was called though the event is handled.',
         'An inbox MUST give its connection back, however a delivery ends.',
@@ -123,14 +126,33 @@ describe('a failure has what was expected, what came, and what led to it:', () =
       ],
     ],
     [
-      'failures',
-      'delete',
-      failuresWith({ delete: async () => true }),
+      'ledger',
+      'forget',
+      stores({ forget: async () => true }),
       [
-        "case delete: delete '1': expected false, but it returned true.",
-        'Failures MUST delete one failure, and return whether there was one.',
-        "  1. get '1' → undefined",
-        "  2. delete '1' → true",
+        'case forget: forget (step 1): expected false, but it returned true.',
+        'A store MUST remove all that it knows of an event.',
+        '  1. forget → true',
+      ],
+    ],
+    [
+      'ledger',
+      'fail-token',
+      ledgerHarness(() => ({
+        decide(row, call, now) {
+          const next = decided(row, call, now)
+          return call.do === 'keep' && next.row ? { ...next, row: { ...next.row, attempt: 9 } } : next
+        },
+      })),
+      [
+        'case fail-token: get: expected attempts to be 2, but it is 9.',
+        'A store MUST NOT change the token of a run that failed.',
+        '  1. a claim → {"status":"claimed","attempt":1}',
+        '  2. get → running',
+        '  3. a fail → "failing"',
+        '  4. get → failing 1',
+        '  5. keep → "failing"',
+        '  6. get → failing 2',
       ],
     ],
     [
@@ -154,7 +176,7 @@ describe('a failure has what was expected, what came, and what led to it:', () =
 /** Harnesses, each with a part of the message of a failure, and its case if that is not the first. */
 type Rows = Readonly<Record<Subject, readonly (readonly [harness: unknown, told: string, id?: string])[]>>
 
-const FIRST = { store: 'claim-fresh', inbox: 'handled', failures: 'keep-new', adapter: 'answer-handled' }
+const FIRST = { store: 'claim-fresh', inbox: 'handled', ledger: 'fail', adapter: 'answer-handled' }
 
 const rowsOf = (rows: Rows) =>
   (Object.keys(rows) as Subject[]).flatMap((subject) =>
@@ -162,20 +184,18 @@ const rowsOf = (rows: Rows) =>
   )
 
 const claimed = (told: string) => `expected {"status":"claimed","attempt":1}, but it returned ${told}.`
-const gone = { ...memoryFailures(), delete: async () => false }
-const { get, ...others } = memoryFailures()
 
 const SHOWN: Rows = {
   store: [
     [claiming(circular()), claimed('[object Object]')],
     [
-      storeHarness(() => ({ decide: (_, call, now) => transition(undefined, call, now) })),
+      storeHarness(() => ({ decide: (_, call, now) => decided(undefined, call, now) })),
       'expected 1 × {"status":"claimed","attempt":1} and 23 × {"status":"in_flight","retryAfterMs":1740000 to 1800000}, but they returned 24 × {"status":"claimed","attempt":1}',
       'race-fresh',
     ],
     [
       { create: createModel, createSecond: createModel, advance },
-      'claim by b on the second client (step 2): expected {"status":"in_flight","retryAfterMs":1740000 to 1800000}, but it returned {"status":"claimed","attempt":1}.',
+      'b claim on the second client (step 2): expected {"status":"in_flight","retryAfterMs":1740000 to 1800000}, but it returned {"status":"claimed","attempt":1}.',
       'client-records',
     ],
   ],
@@ -186,15 +206,16 @@ const SHOWN: Rows = {
     ],
     [inboxes(reject), 'deliver "/////////…///": expected handled', 'key-long'],
   ],
-  failures: [
+  ledger: [
     [
-      failuresWith({ ...others, get: async (key: string) => ({ ...(await get(key)), attempts: '1' }) }),
-      "get '1': expected attempts to be 1, but it is '1'.\n",
+      stores({ keep: async () => 1n }),
+      'keep (step 1): expected "failing", but it returned "bigint 1".\n',
+      'keep',
     ],
     [
-      { create: async () => gone, createSecond: async () => ({ ...gone }) },
-      "  3. delete '0' by the second client → false",
-      'race-deletes',
+      { create: createModel, createSecond: createModel, advance },
+      'b claim on the second client → {"status":"claimed","attempt":1}',
+      'park-claim',
     ],
   ],
   adapter: [
@@ -219,7 +240,7 @@ test.each(rowsOf(SHOWN))('a failure of $subject shows: $told', async ({ subject,
 
 const REJECTED: Rows = {
   store: [
-    [stores({ claim: reject }), 'claim by a was rejected: connection refused.\n'],
+    [stores({ claim: reject }), 'a claim was rejected: connection refused.\n'],
     [
       { create: createStore, advance: reject },
       '25 min pass was rejected: connection refused',
@@ -227,7 +248,7 @@ const REJECTED: Rows = {
     ],
   ],
   inbox: [[inboxes(reject), 'deliver "1": expected handled, but it was rejected: connection refused.\n']],
-  failures: [[failuresWith({ keep: reject }), "keep '1' was rejected: connection refused.\n"]],
+  ledger: [[stores({ fail: reject }), 'a fail was rejected: connection refused.\n']],
   adapter: [
     [
       counted({ send: reject }).harness,
@@ -255,7 +276,7 @@ const ANSWER = 'it must resolve to { status, headers, text }'
 const REFUSED: Rows = {
   store: [
     [{ create: createStore }, 'The harness has no advance function: pass { create, advance }'],
-    [stores({ renew: undefined }), 'something without a renew function: it must resolve to an Idem'],
+    [stores({ renew: undefined }), 'something without renew: it must resolve to an Idem'],
     [{ create: createSame, advance }, 'no createSecond function: add one', 'race-fresh'],
     [
       { create: createSame, createSecond: createSame, advance },
@@ -273,11 +294,11 @@ const REFUSED: Rows = {
       'swallowed',
     ],
   ],
-  failures: [
-    [memoryFailures(), 'The harness has no create function: pass { create }'],
+  ledger: [
+    [memoryStore(), 'The harness has no create function: pass { create, advance }'],
     [
-      { create: createFailures, createSecond: async () => ({ ...memoryFailures(), count: 5 }) },
-      'createSecond() resolved to something without a count function: it must resolve to Failures (keep, get',
+      stores({ ledger: undefined }),
+      'something without ledger: it must resolve to a LedgerStore (claim, renew',
     ],
   ],
   adapter: [
@@ -295,7 +316,7 @@ test.each(rowsOf(REFUSED))('a harness of $subject is refused with what to pass: 
   expect(refusal.message).toContain(row.told)
 })
 
-describe('the cases of a store', () => {
+describe('the cases of a store and a ledger', () => {
   test('pass on a memory store that all share, as they share a database, and on one that is new for each', async () => {
     // It has fractions, and advances by itself as a real clock.
     let now = 1_790_000_000_000.123
@@ -310,7 +331,7 @@ describe('the cases of a store', () => {
     }
     const store = memoryStore(clock)
     const shared = { create: async () => store, createSecond: async () => ({ ...store }), advance }
-    for (const { run } of storeCases) {
+    for (const { run } of [...storeCases, ...ledgerCases]) {
       await run(shared)
       // Its records end with the process: it has no second client.
       await run({ create: async () => memoryStore(clock), advance })
@@ -322,7 +343,7 @@ describe('the cases of a store', () => {
     vi.useFakeTimers({ now: NOW, toFake: ['Date'] })
     const skewed = storeHarness((right) => ({ now: () => right.now() + Date.now() - NOW }))
     expect((await failure('store', 'clock-ahead', skewed)).message).toContain(
-      '\n  2. claim by b for 3 min, kept 3 min on the second client, whose clock is 4 min ahead → {"status":"claimed","attempt":1}',
+      '\n  2. b claim lease 3 kept 3 on the second client, whose clock is 4 min ahead → {"status":"claimed","attempt":1}',
     )
     expect(Date.now()).toBe(NOW)
   })
@@ -331,7 +352,7 @@ describe('the cases of a store', () => {
     const forgetful = (): StoreHarness => storeHarness(() => ({ renew: async () => false }))
     const { message } = await failure('store', 'histories', forgetful())
     expect(message).toMatch(
-      /^case histories: renew by [abcd] of key [123].* \(step (\d+)\): expected true, but it returned false\.\n/,
+      /^case histories: [abcd] renew .* of key [123].* \(step (\d+)\): expected true, but it returned false\.\n/,
     )
     expect(message).toMatch(/\n {2}1\. .*\n {2}2\. /)
     expect((await failure('store', 'histories', forgetful())).message).toBe(message)
@@ -340,7 +361,7 @@ describe('the cases of a store', () => {
 
 test('the cases of an inbox that need what a database cannot do say so, and test nothing', async () => {
   const create = () => Promise.reject(new Error('not to be called'))
-  const harness = { ...plainInboxes, create, fail: null, nest: null, cut: null, advance: null }
+  const harness = { ...plainInboxes, create, fail: null, nest: null, cut: null, advance: null, store: null }
   const untested: string[] = []
   for (const { id, needs, run } of inboxCases) {
     const hasPassed = await run(harness).then(
@@ -353,11 +374,16 @@ test('the cases of an inbox that need what a database cannot do say so, and test
   expect(untested).toEqual([
     ...['discarded-failed: fail', 'swallowed: fail', 'nested: nest', 'lost-idle: cut', 'lost-running: cut'],
     ...['lost-at-once: cut', 'lost-commit: cut', 'lost-reply: cut', 'retained: advance'],
+    ...['lease: store', 'failure-retained: advance'],
   ])
 })
 
-test('the cases of failures need neither a second client nor a purge', async () => {
-  for (const { run } of failureCases) await run({ create: createFailures })
+test('the cases of an inbox pass on one that is no ledger', async () => {
+  const create = async (options: { readonly connections: number }) => {
+    const inbox = await plainInboxes.create(options)
+    return { once: inbox.once.bind(inbox), connections: inbox.connections }
+  }
+  for (const { run } of inboxCases) await run({ ...plainInboxes, create })
 })
 
 describe('the cases of an adapter', () => {

@@ -1,9 +1,10 @@
 /** @module-tag slow */
 import {
   adapterCases,
-  failureCases,
   type InboxHarness,
   inboxCases,
+  type LedgerHarness,
+  ledgerCases,
   SCENARIOS,
   scenarios,
   storeCases,
@@ -13,11 +14,11 @@ import { SECRET } from '../support/deliveries.js'
 import { HONEST, ownReceiver } from '../support/own-receiver.js'
 import { failing } from '../support/played-scenarios.js'
 import { adapterHarness, FAULTY_ADAPTERS } from '../support/testing/faulty-adapters.js'
-import { FAULTY_FAILURES, failureHarness } from '../support/testing/faulty-failures.js'
 import { FAULTY_INBOXES, inboxHarness } from '../support/testing/faulty-inboxes.js'
+import { FAULTY_LEDGERS } from '../support/testing/faulty-ledgers.js'
 import { FAULTY_RECEIVERS, FIRST_SIGNATURE_ALONE } from '../support/testing/faulty-receivers.js'
 import { FAULTY_STORES } from '../support/testing/faulty-stores.js'
-import { storeHarness } from '../support/testing/model-store.js'
+import { ledgerHarness, type ModelStore, storeHarness } from '../support/testing/model-store.js'
 import { type Faults, type Patch, rowsOf } from '../support/testing/patched.js'
 import type { PlainInbox, PlainTransaction } from '../support/testing/plain-inbox.js'
 
@@ -64,7 +65,7 @@ function testCases<Part, Harness>(
 
 testCases('a store', storeCases, FAULTY_STORES, storeHarness)
 testCases<PlainInbox, InboxHarness<PlainTransaction>>('an inbox', inboxCases, FAULTY_INBOXES, inboxHarness)
-testCases('failures', failureCases, FAULTY_FAILURES, failureHarness)
+testCases<ModelStore, LedgerHarness>('a ledger', ledgerCases, FAULTY_LEDGERS, ledgerHarness)
 testCases('an adapter', adapterCases, FAULTY_ADAPTERS, (patch) => adapterHarness(patch, patch ? 0.3 : 4))
 
 test('there is an adapter case for each scenario that must be refused', () => {

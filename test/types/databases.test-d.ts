@@ -1,8 +1,10 @@
+import type { MikroORM } from '@mikro-orm/postgresql'
 import type { Redis as Upstash } from '@upstash/redis'
 import type BetterSqlite3 from 'better-sqlite3'
 import { drizzle as drizzleMysql } from 'drizzle-orm/mysql2'
 import { drizzle as drizzlePostgres } from 'drizzle-orm/node-postgres'
 import type { Redis } from 'ioredis'
+import type { Knex } from 'knex'
 import type { Kysely, Transaction } from 'kysely'
 import type Libsql from 'libsql'
 import type { PoolConnection as MariadbConnection, Pool as MariadbPool } from 'mariadb'
@@ -11,14 +13,25 @@ import type { Connection, Pool as MysqlPool, PoolConnection } from 'mysql2/promi
 import type { Client, Pool, PoolClient } from 'pg'
 import type { Sql, TransactionSql } from 'postgres'
 import type { createClient } from 'redis'
+import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
 import { createReceiver, type HandlerContext, type Inbox, type TxOf, type WebhookOptions } from 'tix-webhooks'
 import {
   type DurableObjectNamespace,
   durableObjectStore,
   TixWebhooksObject,
 } from 'tix-webhooks/durable-object'
-import { type MysqlDriver, type MysqlInbox, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
-import { type PostgresDriver, type PostgresInbox, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import { type MysqlDriver, type MysqlInbox, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
+import {
+  fromKnex,
+  fromKysely,
+  fromMikroOrm,
+  fromSequelize,
+  fromTypeOrm,
+  type PostgresDriver,
+  type PostgresInbox,
+  postgresInbox,
+  postgresStore,
+} from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import {
   type SqliteInbox,
@@ -27,6 +40,7 @@ import {
   sqliteInbox,
   sqliteStore,
 } from 'tix-webhooks/sqlite'
+import type { DataSource, EntityManager } from 'typeorm'
 import { describe, expectTypeOf, test } from 'vitest'
 
 interface Tables {
@@ -130,6 +144,19 @@ describe('of Postgres', () => {
     >()
   })
 
+  test('an inbox over a library has its transaction', () => {
+    const knex = {} as Knex
+    const orm = {} as MikroORM
+    expectTypeOf(postgresInbox(fromKysely(kysely))).toEqualTypeOf<PostgresInbox<Transaction<Tables>>>()
+    expectTypeOf(mysqlInbox(fromKysely(kysely))).toEqualTypeOf<MysqlInbox<Transaction<Tables>>>()
+    expectTypeOf(postgresInbox(fromKnex(knex))).toEqualTypeOf<PostgresInbox<Knex.Transaction>>()
+    expectTypeOf(mysqlInbox(fromTypeOrm({} as DataSource))).toEqualTypeOf<MysqlInbox<EntityManager>>()
+    expectTypeOf(mysqlInbox(fromSequelize({} as Sequelize))).toEqualTypeOf<MysqlInbox<SequelizeTransaction>>()
+    expectTypeOf(postgresInbox(fromMikroOrm(orm))).toEqualTypeOf<PostgresInbox<typeof orm.em>>()
+    // @ts-expect-error it is of another library
+    fromKysely(knex)
+  })
+
   test('anything but a pool is refused', () => {
     // @ts-expect-error one connection cannot serve concurrent deliveries
     postgresInbox(client)
@@ -177,8 +204,8 @@ describe('of MySQL', () => {
     mysqlInbox(kyselyDriver, { as: (client: PoolConnection) => client })
     // @ts-expect-error a store needs no transactions
     mysqlStore(kyselyDriver)
-    // @ts-expect-error not a pool
-    mysqlFailures(kysely)
+    // @ts-expect-error it needs a driver
+    mysqlInbox(kysely)
   })
 })
 

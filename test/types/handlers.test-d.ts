@@ -5,9 +5,7 @@ import {
   type EventCancelledEvent,
   type EventKind,
   type EventRescheduledEvent,
-  type Failures,
   type Handlers,
-  memoryFailures,
   memoryStore,
   type OrderCreatedEvent,
   type Outcome,
@@ -163,7 +161,7 @@ describe('the options', () => {
 })
 
 test('a replay has one outcome for a key, and a list of them for a filter', async () => {
-  const { replay } = createReceiver<URL>({ secret: 's', on: {}, failures: memoryFailures() })
+  const { replay } = createReceiver<URL>({ secret: 's', on: {} })
   expectTypeOf(await replay('key')).toEqualTypeOf<Outcome | undefined>()
   expectTypeOf(await replay({ group: 'g', limit: 5 }, { request: new URL('http://x') })).toEqualTypeOf<
     readonly Replayed[]
@@ -173,7 +171,7 @@ test('a replay has one outcome for a key, and a list of them for a filter', asyn
 })
 
 test('parkAfter has a limit', () => {
-  const common = { secret, on: {}, failures: {} as Failures }
+  const common = { secret, on: {}, store: memoryStore(), namespace: 'orders' }
   createReceiver({ ...common, parkAfter: { hours: 20, attempts: undefined } })
   // @ts-expect-error it parks nothing
   createReceiver({ ...common, parkAfter: {} })

@@ -1,3 +1,4 @@
+import { titleOf } from '../store-cases/steps.js'
 import { type AdapterCaseRunner, createCaseRunner } from './case-runner.js'
 import type { AdapterHarness } from './harness.js'
 
@@ -29,18 +30,14 @@ export interface AdapterCase {
   run(harness: AdapterHarness): Promise<void>
 }
 
-/** Defines a case by the steps that it runs on an adapter. */
-export function defineCase(
-  id: string,
-  name: string,
-  act: (runner: AdapterCaseRunner) => Promise<void>,
-): AdapterCase {
+/** Defines a case by its id and name, and its steps. Called so because a formatter leaves the title of a test on one line. */
+export function test(title: string, act: (runner: AdapterCaseRunner) => Promise<void>): AdapterCase {
+  const titled = titleOf(title)
   return {
-    id,
-    name,
+    ...titled,
     async run(harness) {
       checkHarness(harness)
-      const runner = createCaseRunner({ id, name }, harness)
+      const runner = createCaseRunner(titled, harness)
       try {
         await act(runner)
       } catch (failure) {

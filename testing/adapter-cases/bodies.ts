@@ -1,5 +1,5 @@
 import { sampleEvent } from '../deliveries/sample-event.js'
-import { type AdapterCase, defineCase } from './adapter-case.js'
+import { type AdapterCase, test } from './adapter-case.js'
 import { signed, signedOrder, withBody, withHeaders } from './case-deliveries.js'
 import type { AdapterCaseRunner } from './case-runner.js'
 
@@ -35,75 +35,58 @@ const CONTENT_TYPES: readonly (readonly [id: string, label: string, contentType:
 
 /** The bytes of a body, and its content type. */
 export const bodyCases: readonly AdapterCase[] = [
-  defineCase(
-    'body-spacing',
-    'MUST pass on the exact bytes, whatever the spacing, escapes and line ends.',
+  test(
+    'body-spacing: MUST pass on the exact bytes, whatever the spacing, escapes and line ends.',
     caseOf('JSON with odd spacing and escapes', ODD_JSON),
   ),
 
-  defineCase(
-    'body-text',
-    'MUST pass on text of any script byte for byte.',
+  test(
+    'body-text: MUST pass on text of any script byte for byte.',
     caseOf('JSON with text of many scripts', JSON.stringify({ ...order(), note: ODD_TEXT })),
   ),
 
-  defineCase(
-    'body-names',
-    'MUST leave the JSON to the receiver, so that no name in it is refused or dropped.',
+  test(
+    'body-names: MUST leave the JSON to the receiver, so that no name in it is refused or dropped.',
     caseOf('JSON with names such as __proto__', ODD_NAMES),
   ),
 
-  defineCase(
-    'body-mark',
-    'MUST pass on a byte order mark, which is part of the signed bytes.',
+  test(
+    'body-mark: MUST pass on a byte order mark, which is part of the signed bytes.',
     caseOf('JSON after a byte order mark', marked(utf8.encode(JSON.stringify(order())))),
   ),
 
-  defineCase(
-    'body-mark-unsigned',
-    'MUST NOT remove a byte order mark that is not signed.',
-    async ({ mount }) => {
-      const endpoint = await mount()
-      const unmarked = await signedOrder()
-      await endpoint.expectAnswer(
-        'a byte order mark before the signed bytes',
-        withBody(unmarked, marked(unmarked.body)),
-        'unauthenticated',
-      )
-      await endpoint.expectAnswer('the signed bytes alone', unmarked, 'handled')
-    },
-  ),
+  test('body-mark-unsigned: MUST NOT remove a byte order mark that is not signed.', async (runner) => {
+    const endpoint = await runner.mount()
+    const unmarked = await signedOrder()
+    await endpoint.expectAnswer(
+      'a byte order mark before the signed bytes',
+      withBody(unmarked, marked(unmarked.body)),
+      'unauthenticated',
+    )
+    await endpoint.expectAnswer('the signed bytes alone', unmarked, 'handled')
+  }),
 
-  defineCase(
-    'body-bytes',
-    'MUST pass on bytes that are not text: if they are signed, the sender must retry.',
-    async ({ mount }) => {
-      const endpoint = await mount()
-      await endpoint.expectAnswer('a byte that UTF-8 never has', await signed(broken()), 'unprocessable')
-      // More than arrives in one chunk.
-      const everyByte = Uint8Array.from({ length: 200_000 }, (_, index) => index % 256)
-      await endpoint.expectAnswer('every byte value, many times', await signed(everyByte), 'unprocessable')
-    },
-  ),
+  test('body-bytes: MUST pass on bytes that are not text: if they are signed, the sender must retry.', async (runner) => {
+    const endpoint = await runner.mount()
+    await endpoint.expectAnswer('a byte that UTF-8 never has', await signed(broken()), 'unprocessable')
+    // More than arrives in one chunk.
+    const everyByte = Uint8Array.from({ length: 200_000 }, (_, index) => index % 256)
+    await endpoint.expectAnswer('every byte value, many times', await signed(everyByte), 'unprocessable')
+  }),
 
-  defineCase(
-    'body-decoded',
-    'MUST NOT decode the body as text: a signature over the replacement character would cover any invalid byte.',
-    async ({ mount }) => {
-      const endpoint = await mount()
-      const replaced = await signed(new TextDecoder().decode(broken()))
-      await endpoint.expectAnswer(
-        `an invalid byte under the signature of ${REPLACEMENT_CHARACTER}`,
-        withBody(replaced, broken()),
-        'unauthenticated',
-      )
-    },
-  ),
+  test('body-decoded: MUST NOT decode the body as text: a signature over the replacement character would cover any invalid byte.', async (runner) => {
+    const endpoint = await runner.mount()
+    const replaced = await signed(new TextDecoder().decode(broken()))
+    await endpoint.expectAnswer(
+      `an invalid byte under the signature of ${REPLACEMENT_CHARACTER}`,
+      withBody(replaced, broken()),
+      'unauthenticated',
+    )
+  }),
 
   ...CONTENT_TYPES.map(([id, label, contentType]) =>
-    defineCase(
-      `content-type-${id}`,
-      `MUST pass on the exact bytes of a body with a content-type ${label}.`,
+    test(
+      `content-type-${id}: MUST pass on the exact bytes of a body with a content-type ${label}.`,
       caseOf(`JSON as ${contentType ?? 'no content-type'}`, ODD_JSON, { 'content-type': contentType }),
     ),
   ),
@@ -115,8 +98,8 @@ function caseOf(
   body: string | Uint8Array,
   headers: Readonly<Record<string, string | undefined>> = {},
 ) {
-  return async ({ mount }: AdapterCaseRunner): Promise<void> => {
-    const endpoint = await mount()
+  return async (runner: AdapterCaseRunner): Promise<void> => {
+    const endpoint = await runner.mount()
     await endpoint.expectHandledWhole(label, withHeaders(await signed(body), headers))
   }
 }

@@ -26,7 +26,7 @@ export interface HandlerRun {
 }
 
 /** Options of a case beside those of an endpoint that handles `order.created`. */
-export type CaseOptions = Partial<WebhookOptions> & {
+type CaseOptions = Partial<WebhookOptions> & {
   /** The handler of `order.created`. Default: one that returns at once. */
   handle?: (event: AnyEvent, ctx: HandlerContext) => unknown
 }

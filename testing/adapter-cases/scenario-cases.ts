@@ -3,7 +3,7 @@ import { deferred } from '../../src/internal.js'
 import { sampleEvent } from '../deliveries/sample-event.js'
 import type { ScenarioName } from '../scenarios/scenario.js'
 import { makeScenario } from '../scenarios/scenarios.js'
-import { type AdapterCase, defineCase } from './adapter-case.js'
+import { type AdapterCase, test } from './adapter-case.js'
 import { signedOrder } from './case-deliveries.js'
 import { SECRET } from './case-runner.js'
 import type { ExpectedOutcome } from './expected-answer.js'
@@ -55,9 +55,9 @@ const ROWS: readonly ScenarioRow[] = [
 
 /** Each has the name of its scenario as its id, and is followed by an order, which the endpoint must still serve. */
 export const scenarioCases: readonly AdapterCase[] = ROWS.map(({ name, must, answers, overlaps }) =>
-  defineCase(name, `MUST ${must}.`, async ({ mount, demand }) => {
+  test(`${name}: MUST ${must}.`, async (runner) => {
     const answered = deferred()
-    const endpoint = await mount(overlaps ? { handle: () => answered.promise } : {})
+    const endpoint = await runner.mount(overlaps ? { handle: () => answered.promise } : {})
     const body = (): string => JSON.stringify(sampleEvent('order.created'))
     const { deliver, expect } = await makeScenario(name, { body, secret: SECRET })
     const sent = await deliver((delivery) => endpoint.send(name, delivery).finally(answered.resolve))
@@ -65,7 +65,10 @@ export const scenarioCases: readonly AdapterCase[] = ROWS.map(({ name, must, ans
       endpoint.expectOutcome(`${name}, delivery ${index + 1} of ${sent.length}`, answer, ...answers)
     }
     const ran = endpoint.runs.length
-    demand(ran === expect.runs, `${name}: expected the handler to run ${expect.runs} ×, but it ran ${ran} ×`)
+    runner.demand(
+      ran === expect.runs,
+      `${name}: expected the handler to run ${expect.runs} ×, but it ran ${ran} ×`,
+    )
     await endpoint.expectAnswer(`an order after ${name}`, await signedOrder(), 'handled')
   }),
 )

@@ -6,7 +6,7 @@ import {
   type SampleDataByKind,
   type TicketedEvent,
 } from '../deliveries/samples.js'
-import { joined, objectsOf, texts } from './json.js'
+import { joined, objectsOf, texts, weighted } from './json.js'
 
 /** The date to which dates shrink. */
 const SHRUNK_MS = Date.UTC(2026, 4, 17, 14)
@@ -15,24 +15,15 @@ const CENTURY_SECONDS = 3_155_760_000
 const TIERS = ['general admission', 'balcony', 'VIP']
 /** Reserved names, without mail or servers (RFC 2606). */
 const HOSTS = ['example.com', 'tickets.example.org', 'box-office.example', 'xn--bcher-kva.example']
-const REFUND_POLICIES: readonly TicketedEvent['refund_policy'][] = [
-  'refundable_24h',
-  'anytime',
-  'refundable_7d',
-  'final',
-  'exchange_only',
-]
+const REFUND_POLICIES = 'refundable_24h anytime refundable_7d final exchange_only'.split(' ')
+const STATUSES = 'on_sale draft sold_out past cancelled'.split(' ')
 /** Offsets of time zones, not all of them whole hours. */
 const OFFSETS = ['+02:00', 'Z', '-05:00', '+05:30', '+05:45', '-03:30', '+13:00', '-11:00']
 
 /** Times within a hundred years, in milliseconds: most are whole seconds. */
 export function moments(): fc.Arbitrary<number> {
   const seconds = fc.integer({ min: -CENTURY_SECONDS / 4, max: (CENTURY_SECONDS * 3) / 4 })
-  const ms = fc.oneof(
-    { withCrossShrink: true },
-    { weight: 3, arbitrary: fc.constant(0) },
-    { weight: 1, arbitrary: fc.nat(999) },
-  )
+  const ms = weighted([3, fc.constant(0)], [1, fc.nat(999)])
   return fc.tuple(seconds, ms).map(([past, more]) => SHRUNK_MS + past * 1000 + more)
 }
 
@@ -40,11 +31,7 @@ export function moments(): fc.Arbitrary<number> {
 export function orderData(): fc.Arbitrary<OrderCreatedData> {
   return objectsOf({
     order: objectsOf({ id: ids('ord_'), total_cents: cents(), buyer_email: emails() }),
-    tickets: fc.oneof(
-      { withCrossShrink: true },
-      { weight: 9, arbitrary: tickets(8) },
-      { weight: 1, arbitrary: tickets(150, 'max') },
-    ),
+    tickets: weighted([9, tickets(8)], [1, tickets(150, 'max')]),
   })
 }
 
@@ -52,13 +39,6 @@ export function orderData(): fc.Arbitrary<OrderCreatedData> {
 export function rescheduledData(
   status?: TicketedEvent['status'],
 ): fc.Arbitrary<SampleDataByKind['event.rescheduled']> {
-  const statuses = fc.constantFrom<TicketedEvent['status'][]>(
-    'on_sale',
-    'draft',
-    'sold_out',
-    'past',
-    'cancelled',
-  )
   return fc
     .tuple(
       fc.nat(100_000),
@@ -69,9 +49,9 @@ export function rescheduledData(
         title: texts().map((title) => title.replaceAll('<', '‹')),
         description_md: fc.array(texts()).map((paragraphs) => paragraphs.join('\n\n')),
         gross_cents: cents(),
-        refund_policy: fc.constantFrom(...REFUND_POLICIES),
+        refund_policy: wordsOf<TicketedEvent['refund_policy']>(REFUND_POLICIES),
         transferable: fc.boolean(),
-        status: status === undefined ? statuses : fc.constant(status),
+        status: wordsOf<TicketedEvent['status']>(status === undefined ? STATUSES : [status]),
       }),
     )
     .map(([seed, atMs, offset, fields]) => {
@@ -85,6 +65,10 @@ export function rescheduledData(
         previous_attributes: inZone(previous_attributes),
       }
     })
+}
+
+function wordsOf<Word extends string>(words: readonly string[]): fc.Arbitrary<Word> {
+  return fc.constantFrom(...words) as fc.Arbitrary<Word>
 }
 
 function tickets(maxLength: number, size?: 'max'): fc.Arbitrary<OrderTicket[]> {
@@ -104,12 +88,7 @@ function ids(prefix: string): fc.Arbitrary<string> {
 
 /** Amounts: often 0, and sometimes more than 32 bits hold. */
 function cents(): fc.Arbitrary<number> {
-  return fc.oneof(
-    { withCrossShrink: true },
-    { weight: 1, arbitrary: fc.constant(0) },
-    { weight: 6, arbitrary: fc.nat(100_000) },
-    { weight: 1, arbitrary: fc.nat(1_000_000_000_000) },
-  )
+  return weighted([1, fc.constant(0)], [6, fc.nat(100_000)], [1, fc.nat(1_000_000_000_000)])
 }
 
 /** Addresses with any local part, at hosts without mail. */

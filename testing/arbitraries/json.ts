@@ -28,21 +28,17 @@ export function jsonTexts(): fc.Arbitrary<string> {
 
 /** Any character of JSON. */
 function jsonCharacters(): fc.Arbitrary<string> {
-  return fc.oneof(
-    { withCrossShrink: true },
-    { weight: 4, arbitrary: characters() },
-    { weight: 1, arbitrary: fc.constantFrom(...JSON_CHARACTERS) },
-  )
+  return weighted([4, characters()], [1, fc.constantFrom(...JSON_CHARACTERS)])
 }
 
 /** Any JSON value, as `JSON.parse` returns it. */
 export function jsonValues(): fc.Arbitrary<JsonValue> {
-  return fc.oneof(
-    { withCrossShrink: true },
-    { weight: 1, arbitrary: fc.constantFrom(null, true, false) },
+  return weighted(
+    [1, fc.constantFrom(null, true, false)],
     // fast-check makes objects without a prototype, and -0.
-    { weight: 3, arbitrary: fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.parse(JSON.stringify(value))) },
-    { weight: 1, arbitrary: jsonTexts() },
+    // fast-check makes objects without a prototype, and -0.
+    [3, fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.parse(JSON.stringify(value)))],
+    [1, jsonTexts()],
   )
 }
 
@@ -63,13 +59,20 @@ export function joined(unit: fc.Arbitrary<string>, length: fc.ArrayConstraints =
   return fc.array(unit, length).map((units) => units.join(''))
 }
 
+/** One of them, each as often as its weight says. */
+export function weighted<T>(
+  ...from: readonly (readonly [weight: number, fc.Arbitrary<T>])[]
+): fc.Arbitrary<T> {
+  const weights = from.map(([weight, arbitrary]) => ({ weight, arbitrary }))
+  return fc.oneof({ withCrossShrink: true }, ...weights)
+}
+
 function characters(): fc.Arbitrary<string> {
-  return fc.oneof(
-    { withCrossShrink: true },
-    { weight: 6, arbitrary: fc.constantFrom(...ASCII) },
-    { weight: 2, arbitrary: fc.constantFrom(...ODD_CHARACTERS) },
-    { weight: 1, arbitrary: codePoints(0xa0, 0xd7ff) },
-    { weight: 1, arbitrary: codePoints(0xe000, 0x10ffff) },
+  return weighted(
+    [6, fc.constantFrom(...ASCII)],
+    [2, fc.constantFrom(...ODD_CHARACTERS)],
+    [1, codePoints(0xa0, 0xd7ff)],
+    [1, codePoints(0xe000, 0x10ffff)],
   )
 }
 
@@ -79,10 +82,6 @@ function codePoints(min: number, max: number): fc.Arbitrary<string> {
 
 /** Makes one text in `of` long. */
 function longAtTimes(short: fc.Arbitrary<string>, of: number): fc.Arbitrary<string> {
-  const times = fc.oneof(
-    { withCrossShrink: true },
-    { weight: of - 1, arbitrary: fc.constant(1) },
-    { weight: 1, arbitrary: fc.integer({ min: 2, max: 300 }) },
-  )
+  const times = weighted([of - 1, fc.constant(1)], [1, fc.integer({ min: 2, max: 300 })])
   return fc.tuple(short, times).map(([text, count]) => text.repeat(count))
 }

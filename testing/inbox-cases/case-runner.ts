@@ -1,5 +1,13 @@
-import type { Inbox, OnceResult } from '../../src/index.js'
-import { deferred, describeValue, messageOf } from '../../src/internal.js'
+import type {
+  EventRecord,
+  Inbox,
+  KeepResult,
+  KeepsFailures,
+  OnceRequest,
+  OnceResult,
+} from '../../src/index.js'
+import { deferred, describeValue, isLedger, messageOf } from '../../src/internal.js'
+import { aboutOf, failedDelivery } from '../store-cases/steps.js'
 import type { InboxHarness } from './harness.js'
 
 const DAY_MS = 24 * 3_600_000
@@ -8,6 +16,7 @@ const STATUSES: readonly unknown[] = [
   'discarded',
   'duplicate',
   'in_flight',
+  'parked',
 ] satisfies OnceResult['status'][]
 
 export type End = OnceResult['status'] | 'rejected'
@@ -21,6 +30,8 @@ interface Ended {
 /** The transaction of a delivery, and a write in it. */
 export interface Run {
   readonly tx: unknown
+  /** What the inbox says; undefined if it says nothing. */
+  readonly attempt: number | undefined
   write(effect: string, inner?: unknown): Promise<unknown>
 }
 
@@ -30,13 +41,27 @@ export type Work = (run: Run) => unknown
 export interface Receiving {
   readonly inbox: Inbox<unknown>
   /** Calls `once`, and fails the case unless it ends as expected. */
-  deliver(key: string | null, work: Work, expected: End | readonly End[], retainMs?: number): Promise<Ended>
+  deliver(
+    key: string | null,
+    work: Work,
+    expected: End | readonly End[],
+    terms?: Pick<OnceRequest, 'replay'> & { readonly retainMs?: number },
+  ): Promise<Ended>
+  /** Of an inbox that is a ledger: keeps a failure of the event, and fails the case unless it returns what is expected. */
+  keep(
+    event: string,
+    expected: KeepResult | readonly KeepResult[],
+    given?: Parameters<typeof failedDelivery>[1],
+  ): Promise<KeepResult>
+  /** The same: fails unless this is what the ledger says, such as `failing 2+1`: the state, the deliveries that failed, and the replays. */
+  expectState(event: string, expected: string): Promise<EventRecord | undefined>
   /** Delivers again until the event is handled, as the service does: a connection may have to be made, and a lock to end. */
   deliverUntilDone(event: string, work: Work): Promise<End>
 }
 
 /** Makes the deliveries of one case. */
 export interface InboxCaseRunner {
+  keyOf(event: string): string
   open(connections: number): Promise<Receiving>
   /** Fails unless these effects of the case are committed, each as often as it is listed. */
   expectEffects(...effects: readonly string[]): Promise<void>
@@ -69,6 +94,7 @@ export function createCaseRunner(
     throw failed
   }
 
+  const keyOf = (event: string): string => `${namespace}${event}`
   const until = <T>(promise: Promise<T>): Promise<T> => Promise.race([promise, over.promise])
   const shown = (text: string): string => describeValue(text.replace(/^(.{9}).{50,}(?=.{3}$)/, '$1…'))
 
@@ -82,9 +108,9 @@ export function createCaseRunner(
       event: string | null,
       work: Work,
       expected: End | readonly End[],
-      retainMs: number = DAY_MS,
+      { retainMs = DAY_MS, replay }: { retainMs?: number; replay?: { seen: number } } = {},
     ): Promise<Ended> {
-      const key = event === null ? null : `${namespace}${event}`
+      const key = event === null ? null : keyOf(event)
       const label = `deliver ${event === null ? 'without a key' : shown(event)}${which}`
       const line = lines.push(`${label} → …`) - 1
       let calls = 0
@@ -92,12 +118,15 @@ export function createCaseRunner(
       let end: End
       let error: unknown
       try {
-        const result = await inbox.once({ key, retainMs, maxRunMs: 60_000 }, async (tx) => {
+        const about = aboutOf(namespace)
+        const request = { key, retainMs, maxRunMs: 60_000, about, ...(replay && { replay }) }
+        const result = await inbox.once(request, async (tx, run) => {
           calls++
           isWorking = true
           try {
             await work({
               tx,
+              attempt: run?.attempt,
               write: async (effect, inner = tx) => harness.write(inner, `${namespace}/${effect}`),
             })
           } finally {
@@ -123,8 +152,35 @@ export function createCaseRunner(
       )
     }
 
+    async function listed<T>(label: string, ask: (ledger: KeepsFailures) => T | Promise<T>): Promise<T> {
+      const line = lines.push(`${label}${which} → …`) - 1
+      if (!isLedger(inbox)) return fail(`${label}: this inbox is no ledger`)
+      const answer = await ask(inbox)
+      lines[line] = `${label}${which} → ${JSON.stringify(answer)}`
+      return answer
+    }
+
     return {
       inbox,
+      async keep(event, expected, given) {
+        const label = `keep a failure of ${shown(event)}`
+        const failed = failedDelivery(keyOf(event), { namespace, retainMs: DAY_MS, ...given })
+        const answer = await listed(label, (ledger) => ledger.keep(failed))
+        if (![expected].flat().includes(answer))
+          fail(
+            `${label}: expected ${[expected].flat().join(' or ')}, but it returned ${describeValue(answer)}`,
+          )
+        return answer
+      },
+      async expectState(event, expected) {
+        const label = `state of ${shown(event)}`
+        const found = await listed(label, ({ ledger }) => ledger.get(keyOf(event)))
+        const { count, replays = 0 } = found?.failure ?? {}
+        const counts = count === undefined ? '' : ` ${count}${replays > 0 ? `+${replays}` : ''}`
+        const state = `${found?.state ?? 'absent'}${counts}`
+        if (state !== expected) fail(`${label}: expected ${expected}, but it is ${state}`)
+        return found
+      },
       deliver(...delivery) {
         const ended = deliver(...delivery)
         // A case may fail before it awaits it.
@@ -142,6 +198,7 @@ export function createCaseRunner(
   }
 
   return {
+    keyOf,
     async open(connections) {
       const inbox = await harness.create({ connections })
       if (typeof inbox?.once !== 'function') {

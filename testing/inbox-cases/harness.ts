@@ -1,4 +1,4 @@
-import type { Inbox } from '../../src/index.js'
+import type { IdempotencyStore, Inbox } from '../../src/index.js'
 
 /** The moment at which a connection is lost: at once; before its next COMMIT reaches the server; before the reply to that COMMIT arrives. */
 export type InboxCut = 'now' | 'before commit' | 'after commit'
@@ -11,7 +11,7 @@ export type InboxCut = 'now' | 'before commit' | 'after commit'
  * @example
  * ```ts
  * import type { Pool, PoolClient } from 'pg'
- * import { postgresInbox } from 'tix-webhooks/postgres'
+ * import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
  * import type { InboxHarness } from 'tix-webhooks/testing'
  *
  * export function harnessOf(open: (max: number) => Pool, mine: Pool, proxy: Pick<InboxHarness<unknown>, 'cut'>): InboxHarness<PoolClient> {
@@ -26,7 +26,8 @@ export type InboxCut = 'now' | 'before commit' | 'after commit'
  *       await tx.query('RELEASE SAVEPOINT nested')
  *     },
  *     cut: proxy.cut,
- *     advance: (ms) => mine.query("UPDATE tix_webhooks_inbox SET expires_at = expires_at - $1 * interval '1 ms'", [ms]),
+ *     advance: null,
+ *     store: async () => postgresStore(mine),
  *   }
  * }
  * ```
@@ -50,23 +51,25 @@ export interface InboxHarness<Tx> {
    * `after commit` the next one whose COMMIT has been executed, but not its reply. For the last two it resolves when that is prepared.
    */
   readonly cut: ((when: InboxCut) => Promise<unknown>) | null
-  /** Makes `ms` milliseconds pass for all records: advances the clock of the inbox, or moves the stored dates. */
+  /** Makes `ms` milliseconds pass for all records: advances the clock of the inbox, or moves all stored dates back. */
   readonly advance: ((ms: number) => Promise<unknown>) | null
+  /** Returns a store on the table of the inboxes, as while an app changes from one to the other. */
+  readonly store: (() => Promise<IdempotencyStore>) | null
   /** The milliseconds after which a case fails that has not ended, such as one that waits for a connection. Default 10,000. */
   readonly timeoutMs?: number | undefined
 }
 
 /** The members of a harness that may be null. */
-export type InboxNeed = 'fail' | 'nest' | 'cut' | 'advance'
+export type InboxNeed = 'fail' | 'nest' | 'cut' | 'advance' | 'store'
 
 export function checkHarness(harness: { readonly [Name in keyof InboxHarness<unknown>]?: unknown }): void {
   for (const name of ['create', 'write', 'read'] as const) {
     if (typeof harness?.[name] === 'function') continue
     throw new TypeError(
-      `The harness has no ${name} function: pass { create, write, read, fail, nest, cut, advance }, as InboxHarness describes them.`,
+      `The harness has no ${name} function: pass { create, write, read, fail, nest, cut, advance, store }, as InboxHarness describes them.`,
     )
   }
-  for (const name of ['fail', 'nest', 'cut', 'advance'] as const) {
+  for (const name of ['fail', 'nest', 'cut', 'advance', 'store'] as const) {
     if (harness[name] === null || typeof harness[name] === 'function') continue
     throw new TypeError(
       `The harness has no ${name}: pass a function, as InboxHarness describes it, or null if that cannot happen with your database; the cases that need it then test nothing.`,

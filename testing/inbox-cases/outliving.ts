@@ -2,7 +2,7 @@ import { Discard } from '../../src/index.js'
 import { deferred } from '../../src/internal.js'
 import { type End, type InboxCaseRunner, type Run, turn, type Work } from './case-runner.js'
 import { writing } from './ends.js'
-import { caseNeeding, defineCase, type InboxCase } from './inbox-case.js'
+import { type InboxCase, test } from './inbox-case.js'
 
 /** Writes through a transaction that is over, or will be: it may throw, reject or never settle. */
 function attempt(run: Run | undefined, effect: string): void {
@@ -31,75 +31,62 @@ async function goOn(runner: InboxCaseRunner, end: (run: Run) => unknown, expecte
 
 /** A handler's actions after the end of its run. */
 export const outlivingCases: readonly InboxCase[] = [
-  defineCase(
-    'late-handled',
-    'MUST NOT write what a handler sends when it is handled, also not with the next delivery.',
-    (runner) => goOn(runner, () => {}, 'handled'),
-  ),
+  test('late-handled: MUST NOT write what a handler sends when it is handled, also not with the next delivery.', (runner) =>
+    goOn(runner, () => {}, 'handled')),
 
-  defineCase('late-discarded', 'MUST NOT write what a handler sends when it is discarded.', (runner) =>
+  test('late-discarded: MUST NOT write what a handler sends when it is discarded.', (runner) =>
     goOn(
       runner,
       () => {
         throw new Discard('unwanted')
       },
       'discarded',
-    ),
-  ),
+    )),
 
-  defineCase(
-    'given-up',
-    'MUST roll back at once when its work rejects, though the handler goes on, as at maxRunMs.',
-    (runner) =>
-      goOn(
-        runner,
-        (run) => {
-          attempt(run, 'pending')
-          throw new Error('given up')
-        },
-        'rejected',
-      ),
-  ),
+  test('given-up: MUST roll back at once when its work rejects, though the handler goes on, as at maxRunMs.', (runner) =>
+    goOn(
+      runner,
+      (run) => {
+        attempt(run, 'pending')
+        throw new Error('given up')
+      },
+      'rejected',
+    )),
 
-  caseNeeding(
-    'nest',
-    'nested',
-    'MUST NOT let a nested transaction that is left open into the next delivery.',
-    async (runner, _, nest) => {
-      const inbox = await runner.open(1)
-      const entered = deferred()
-      const released = deferred()
-      const first: Work = async ({ tx, write }) => {
-        await write('first')
-        const nested = nest(tx, async (inner) => {
-          await write('inner', inner)
-          entered.resolve()
-          await runner.until(released.promise)
-          await write('late', inner)
-        })
-        nested.catch(() => {})
-        await Promise.race([entered.promise, nested])
-      }
-      const { end } = await inbox.deliver('1', first, ['handled', 'rejected'])
-      const second: Work = async ({ write }) => {
-        await write('second')
-        released.resolve()
-        for (let turns = 0; turns < 3; turns++) await turn()
-        await write('more')
-      }
-      // The inbox may have given up the connection, or refuse the first use of it.
-      await inbox.deliverUntilDone('2', writing('between'))
-      await inbox.deliver('3', second, 'handled')
-      await inbox.deliver('4', writing('third'), 'handled')
-      // If the event was handled, the nested transaction is committed with it or rolled back.
-      const inner = (await runner.effects()).filter((effect) => effect === 'inner').slice(0, 1)
-      await runner.expectEffects(
-        ...(end === 'handled' ? ['first', ...inner] : []),
-        'between',
-        'more',
-        'second',
-        'third',
-      )
-    },
-  ),
+  test('nested [nest]: MUST NOT let a nested transaction that is left open into the next delivery.', async (runner) => {
+    const inbox = await runner.open(1)
+    const entered = deferred()
+    const released = deferred()
+    const first: Work = async ({ tx, write }) => {
+      await write('first')
+      const nested = runner.harness.nest(tx, async (inner) => {
+        await write('inner', inner)
+        entered.resolve()
+        await runner.until(released.promise)
+        await write('late', inner)
+      })
+      nested.catch(() => {})
+      await Promise.race([entered.promise, nested])
+    }
+    const { end } = await inbox.deliver('1', first, ['handled', 'rejected'])
+    const second: Work = async ({ write }) => {
+      await write('second')
+      released.resolve()
+      for (let turns = 0; turns < 3; turns++) await turn()
+      await write('more')
+    }
+    // The inbox may have given up the connection, or refuse the first use of it.
+    await inbox.deliverUntilDone('2', writing('between'))
+    await inbox.deliver('3', second, 'handled')
+    await inbox.deliver('4', writing('third'), 'handled')
+    // If the event was handled, the nested transaction is committed with it or rolled back.
+    const inner = (await runner.effects()).filter((effect) => effect === 'inner').slice(0, 1)
+    await runner.expectEffects(
+      ...(end === 'handled' ? ['first', ...inner] : []),
+      'between',
+      'more',
+      'second',
+      'third',
+    )
+  }),
 ]

@@ -2,13 +2,16 @@ import { Discard } from '../../src/index.js'
 import { deferred } from '../../src/internal.js'
 import type { InboxCaseRunner, Receiving, Work } from './case-runner.js'
 import { failing, writing } from './ends.js'
-import { defineCase, type InboxCase } from './inbox-case.js'
+import { type InboxCase, test } from './inbox-case.js'
 
 /** Either of two deliveries may come first, and a fault may show in one order only. */
 const ROUNDS = 8
 
 /** Work that stays in its transaction until it may continue. */
-function held(runner: InboxCaseRunner, effect: string) {
+export function held(
+  runner: InboxCaseRunner,
+  effect: string,
+): { readonly work: Work; readonly entered: Promise<void>; release(): void } {
   const entered = deferred()
   const released = deferred()
   const work: Work = async ({ write }) => {
@@ -35,54 +38,40 @@ async function overlap(runner: InboxCaseRunner, first: Receiving, second: Receiv
 
 /** Deliveries at the same time, and the connections that they take. */
 export const overlapCases: readonly InboxCase[] = [
-  defineCase(
-    'in-flight',
-    'MUST NOT make a delivery wait for another of the same event, or keep the writes of both.',
-    (runner, inbox) => overlap(runner, inbox, inbox),
-  ),
+  test('in-flight: MUST NOT make a delivery wait for another of the same event, or keep the writes of both.', (runner) =>
+    overlap(runner, runner, runner)),
 
-  defineCase(
-    'in-flight-other',
-    'MUST NOT do so if the other is in another inbox on the same database.',
-    async (runner) => overlap(runner, await runner.open(1), await runner.open(1)),
-  ),
+  test('in-flight-other: MUST NOT do so if the other is in another inbox on the same database.', async (runner) =>
+    overlap(runner, await runner.open(1), await runner.open(1))),
 
-  defineCase(
-    'race',
-    'MUST handle one of several deliveries of one event that arrive at once.',
-    async (runner) => {
-      const inboxes = [await runner.open(2), await runner.open(2)]
-      const rounds = Array.from({ length: ROUNDS }, (_, round) => `${round}`)
-      for (const round of rounds) {
-        const ends = await Promise.all(
-          [...inboxes, ...inboxes, ...inboxes].map((inbox) =>
-            inbox.deliver(round, writing(round), ['handled', 'duplicate', 'in_flight']),
-          ),
-        )
-        const handled = ends.filter(({ end }) => end === 'handled').length
-        if (handled !== 1)
-          runner.fail(`of ${ends.length} deliveries at once, expected one to be handled, but ${handled} were`)
-      }
-      await runner.expectEffects(...rounds)
-    },
-  ),
+  test('race: MUST handle one of several deliveries of one event that arrive at once.', async (runner) => {
+    const inboxes = [await runner.open(2), await runner.open(2)]
+    const rounds = Array.from({ length: ROUNDS }, (_, round) => `${round}`)
+    for (const round of rounds) {
+      const ends = await Promise.all(
+        [...inboxes, ...inboxes, ...inboxes].map((inbox) =>
+          inbox.deliver(round, writing(round), ['handled', 'duplicate', 'in_flight']),
+        ),
+      )
+      const handled = ends.filter(({ end }) => end === 'handled').length
+      if (handled !== 1)
+        runner.fail(`of ${ends.length} deliveries at once, expected one to be handled, but ${handled} were`)
+    }
+    await runner.expectEffects(...rounds)
+  }),
 
-  defineCase(
-    'pool-of-two',
-    'MUST run two events at the same time over two connections, and then a third.',
-    async (runner, inbox) => {
-      const [one, other] = [held(runner, 'one'), held(runner, 'other')]
-      const delivered = [one, other].map(({ work }, index) => inbox.deliver(`${index}`, work, 'handled'))
-      await Promise.race([Promise.all([one.entered, other.entered]), Promise.all(delivered)])
-      one.release()
-      other.release()
-      await Promise.all(delivered)
-      await inbox.deliver('third', writing('third'), 'handled')
-      await runner.expectEffects('one', 'other', 'third')
-    },
-  ),
+  test('pool-of-two: MUST run two events at the same time over two connections, and then a third.', async (runner) => {
+    const [one, other] = [held(runner, 'one'), held(runner, 'other')]
+    const delivered = [one, other].map(({ work }, index) => runner.deliver(`${index}`, work, 'handled'))
+    await Promise.race([Promise.all([one.entered, other.entered]), Promise.all(delivered)])
+    one.release()
+    other.release()
+    await Promise.all(delivered)
+    await runner.deliver('third', writing('third'), 'handled')
+    await runner.expectEffects('one', 'other', 'third')
+  }),
 
-  defineCase('connection-back', 'MUST give its connection back, however a delivery ends.', async (runner) => {
+  test('connection-back: MUST give its connection back, however a delivery ends.', async (runner) => {
     const [inbox, other] = [await runner.open(1), await runner.open(1)]
     const { work, entered, release } = held(runner, 'held')
     const delivered = other.deliver('1', work, ['handled', 'duplicate'])

@@ -1,6 +1,7 @@
 import { answerTo, type OutcomeName } from '../../src/index.js'
 import type { TestDelivery } from '../deliveries/test-delivery.js'
 import { checkSend } from '../retries/retries.js'
+import { titleOf } from '../store-cases/steps.js'
 import type { Fixture } from './fixture.js'
 
 /** The name of a scenario. */
@@ -80,19 +81,33 @@ export interface ScenarioEntry extends ScenarioInfo {
   make(fixture: Fixture): ScenarioDelivery[] | Promise<ScenarioDelivery[]>
 }
 
-/** The definition of a scenario. The statuses that it expects follow from the outcomes. */
-export interface ScenarioParts extends Pick<ScenarioEntry, 'name' | 'description' | 'verdict' | 'make'> {
+/** What scenarios have in common. The statuses that they expect follow from the outcomes. */
+export interface ScenarioTerms
+  extends Pick<ScenarioEntry, 'verdict'>,
+    Partial<Pick<ScenarioEntry, 'isBurst' | 'suits'>> {
   readonly outcomes: readonly OutcomeName[]
   readonly runs: number
-  /** Default false. */
-  readonly isBurst?: boolean
-  /** Default: every event. */
-  readonly suits?: ScenarioInfo['suits']
 }
 
-export function defineScenario({ outcomes, runs, ...parts }: ScenarioParts): ScenarioEntry {
+/** Scenarios on the same terms. By `name: description`, how the deliveries of each are made. */
+export function scenariosOf(
+  { outcomes, runs, ...terms }: ScenarioTerms,
+  makers: Readonly<Record<`${ScenarioName}: ${string}`, ScenarioEntry['make']>>,
+): ScenarioEntry[] {
   const statuses = [...new Set(outcomes.map((outcome) => answerTo({ outcome }).status))]
-  return { isBurst: false, suits: () => true, ...parts, expect: { statuses, runs } }
+  return Object.entries(makers).map(([title, make]) => {
+    const { id, name: description } = titleOf(title)
+    const name = id as ScenarioName
+    return {
+      name,
+      description,
+      isBurst: false,
+      suits: () => true,
+      ...terms,
+      make,
+      expect: { statuses, runs },
+    }
+  })
 }
 
 /** Makes a scenario with its deliveries. */

@@ -1,7 +1,7 @@
-import type { IdempotencyStore, Purgeable } from '../../src/index.js'
-import { describeAnswer, describeExpected, type ExpectedAnswer, MINUTE_MS, meets } from './expected-answer.js'
+import type { IdempotencyStore } from '../../src/index.js'
+import { describeAnswer, describeExpected, type ExpectedAnswer, MINUTE_MS, meets } from './answers.js'
+import { type StoreAction, send } from './model.js'
 import { withClock } from './skewed-clock.js'
-import { type StoreAction, send } from './transition.js'
 
 /** A step of a case: an action, and the answer that the store must give. */
 export interface Step {
@@ -21,77 +21,49 @@ export interface Step {
 const MAX_LISTED_STEPS = 70
 
 /** The clients and the clock for the steps of a case. */
-export interface CaseClients {
-  readonly first: IdempotencyStore
+export interface CaseClients<Store> {
+  readonly first: Store
   /** Resolves to the first client if no other can reach its records. Called once, at the first step that needs it. */
-  createSecond(): Promise<IdempotencyStore>
-  readonly harness: { advance(ms: number): Promise<void>; purge?(): Promise<unknown> }
+  createSecond(): Promise<Store>
+  advance(ms: number): Promise<void>
+  /** Absent if there is none. */
+  readonly purge?: (() => unknown) | undefined
   /** How far the clock of the second client's process is ahead. */
   readonly skewMs: number
 }
 
-/** A step and the client that makes it, which is named in its label. */
-interface Call extends Omit<Step, 'isOnSecond'> {
-  readonly client: IdempotencyStore & Partial<Purgeable>
+interface Call<T = unknown> {
+  readonly label: string
+  readonly ask: () => T | Promise<T>
+  /** How its answer is listed. Default: as it is. */
+  readonly show?: (answer: T) => string
 }
 
 /** Runs the steps of one case on the clients of one backend, and lists them when the case fails. */
-export interface StoreCaseRunner {
+export interface StoreCaseRunner<Store = IdempotencyStore> {
   /** Runs the step, and fails unless the answer is the expected one. Returns the answer. */
   run(step: Step): Promise<unknown>
+  /** Runs steps one after the other. */
+  runAll(steps: readonly Step[]): Promise<void>
   /** Runs all steps at the same time, and returns the answers in the same order. */
   runTogether(steps: readonly Step[]): Promise<unknown[]>
   /** Runs a step that the store may refuse: returns its answer, or undefined when it rejects. */
   attempt(step: Step): Promise<{ readonly value: unknown } | undefined>
+  /** Makes any other call of the first client. */
+  call<T>(label: string, make: (store: Store) => T | Promise<T>, show?: (answer: T) => string): Promise<T>
   /** @throws Error always */
   fail(message: string): never
   /** Drops the steps so far from the list, if the following ones do not depend on them. */
   clearSteps(): void
 }
 
-export function createCaseRunner(
+export function createCaseRunner<Store extends IdempotencyStore>(
   { id, name }: { id: string; name: string },
-  { first, createSecond, harness, skewMs }: CaseClients,
-): StoreCaseRunner {
+  { first, createSecond, advance, purge, skewMs }: CaseClients<Store>,
+): StoreCaseRunner<Store> {
   const which = ` on the second client${skewMs === 0 ? '' : `, whose clock is ${describeSkew(skewMs)}`}`
   let lines: string[] = []
-  let second: Promise<IdempotencyStore> | undefined
-
-  async function callOf({ isOnSecond, ...step }: Step): Promise<Call> {
-    if (isOnSecond !== true || step.action.do === 'advance') return { ...step, client: first }
-    second ??= withClock(skewMs, createSecond)
-    const client = await second
-    return { ...step, client, label: client === first ? step.label : `${step.label}${which}` }
-  }
-
-  /** @throws whatever the store throws or rejects with */
-  async function answerTo({ label, action, client, isFrozen }: Call): Promise<unknown> {
-    if (action.do === 'purge' && (harness.purge ?? client.purge) === undefined) return undefined
-    const index = lines.push(label) - 1
-    const addEnd = (end: string): void => {
-      if (action.do !== 'advance') lines[index] = `${label} → ${end}`
-    }
-    try {
-      const answer = await withClock(client === first ? 0 : skewMs, () => {
-        if (action.do === 'purge') return harness.purge === undefined ? client.purge?.() : harness.purge()
-        if (action.do === 'advance') return harness.advance(action.ms)
-        return isFrozen ? send(client, action, Object.freeze) : send(client, action)
-      })
-      addEnd(describeAnswer(answer))
-      return answer
-    } catch (error) {
-      addEnd(`rejected: ${describeError(error)}`)
-      throw error
-    }
-  }
-
-  async function demandAnswer(call: Call): Promise<unknown> {
-    try {
-      return await answerTo(call)
-    } catch (cause) {
-      throw failure(`${call.label} was rejected: ${describeError(cause)}`, cause)
-    }
-  }
+  let second: Promise<Store> | undefined
 
   function failure(message: string, cause?: unknown): Error {
     const history = lines.map((line, index) => `\n  ${index + 1}. ${line}`).slice(-MAX_LISTED_STEPS)
@@ -102,32 +74,72 @@ export function createCaseRunner(
     throw failure(message)
   }
 
+  /** @throws whatever the store throws or rejects with */
+  async function listed<T>({ label, ask, show = describeAnswer }: Call<T>): Promise<T> {
+    const index = lines.push(label) - 1
+    try {
+      const answer = await ask()
+      const shown = show(answer)
+      if (shown !== '') lines[index] = `${label} → ${shown}`
+      return answer
+    } catch (error) {
+      lines[index] = `${label} → rejected: ${describeError(error)}`
+      throw error
+    }
+  }
+
+  async function demanded<T>(call: Call<T>): Promise<T> {
+    try {
+      return await listed(call)
+    } catch (cause) {
+      throw failure(`${call.label} was rejected: ${describeError(cause)}`, cause)
+    }
+  }
+
+  async function callOf({ label, action, isOnSecond, isFrozen }: Step): Promise<Call> {
+    if (action.do === 'advance') return { label, ask: () => advance(action.ms), show: () => '' }
+    if (isOnSecond) second ??= withClock(skewMs, createSecond)
+    const client = isOnSecond && second !== undefined ? await second : first
+    const isOther = client !== first
+    const ask = (): unknown =>
+      action.do === 'purge' ? purge?.() : send(client, action, isFrozen ? Object.freeze : undefined)
+    return {
+      label: isOther ? `${label}${which}` : label,
+      ask: () => withClock(isOther ? skewMs : 0, ask),
+    }
+  }
+
+  async function run(step: Step): Promise<unknown> {
+    const { expected } = step
+    const call = await callOf(step)
+    const answer = await demanded(call)
+    if (expected === undefined || meets(answer, expected)) return answer
+    return fail(
+      `${call.label} (step ${lines.length}): expected ${describeExpected(expected)}, but it returned ${describeAnswer(answer)}`,
+    )
+  }
+
   return {
     fail,
-    async run(step) {
-      const call = await callOf(step)
-      const answer = await demandAnswer(call)
-      if (step.expected === undefined || meets(answer, step.expected)) return answer
-      return fail(
-        `${call.label} (step ${lines.length}): expected ${describeExpected(step.expected)}, but it returned ${describeAnswer(answer)}`,
-      )
+    run,
+    async runAll(steps) {
+      for (const step of steps) await run(step)
     },
     async runTogether(steps) {
       const calls = await Promise.all(steps.map(callOf))
       // Wait for all, so that no call is still running when the case ends.
-      const ends = await Promise.allSettled(calls.map(demandAnswer))
+      const ends = await Promise.allSettled(calls.map(demanded))
       return ends.map((end) => {
         if (end.status === 'rejected') throw end.reason
         return end.value
       })
     },
-    async attempt(step) {
-      const call = await callOf(step)
-      return answerTo(call).then(
+    attempt: async (step) =>
+      listed(await callOf(step)).then(
         (value) => ({ value }),
         () => undefined,
-      )
-    },
+      ),
+    call: (label, make, show) => demanded({ label, ask: () => make(first), ...(show && { show }) }),
     clearSteps() {
       lines = []
     },

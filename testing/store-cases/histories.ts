@@ -1,7 +1,9 @@
-import type { Step } from './case-runner.js'
-import { advance, holder, newKey, newToken, onSecond, purge } from './sequence.js'
-import { defineCase, type StoreCase } from './store-case.js'
-import { createStoreModel } from './transition.js'
+import type { IdempotencyStore } from '../../src/index.js'
+import type { ExpectedAnswer } from './answers.js'
+import type { Step, StoreCaseRunner } from './case-runner.js'
+import { createStoreModel, type StoreModel } from './model.js'
+import { newSubject, type Subject, stepsOf } from './steps.js'
+import { type StoreCase, test } from './store-case.js'
 
 const HISTORIES = 20
 const STEPS = 60
@@ -11,6 +13,8 @@ const STEPS = 60
 const LEASES = [35, 35, 35, 155]
 const RETENTIONS = [1005, 1005, 1005, 205]
 const PASSES = [10, 10, 30, 30, 40, 40, 200, 200, 990, 1100]
+/** Of a token: `lease` and `kept` stand for one of these. */
+const CALLS = ['claim lease kept', 'claim lease kept', 'renew lease', 'complete kept', 'release']
 
 /** A random source with the same numbers for a seed on every runtime (mulberry32). */
 function randomSource(seed: number): () => number {
@@ -23,41 +27,55 @@ function randomSource(seed: number): () => number {
   }
 }
 
-/** A random step of one of the keys and tokens by one of the clients, without its answer. */
-function randomStep(random: () => number, keys: readonly string[], tokens: readonly string[]): Step {
+/** A random step of one of the subjects by one of the clients, without its answer. */
+function randomStep(
+  random: () => number,
+  subjects: readonly Subject[],
+  calls: readonly string[],
+  ordinal: number,
+): Step {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
-  const key = pick(keys)
-  const token = pick(tokens)
-  const name = `${'abcd'[tokens.indexOf(token)]} of key ${keys.indexOf(key) + 1}`
-  const one = holder(name, key, token)
-  const lease = pick(LEASES)
-  const kept = pick(RETENTIONS)
-  const step = pick([
-    () => one.claims(undefined, { lease, kept }),
-    () => one.claims(undefined, { lease, kept }),
-    () => one.renews(undefined, lease),
-    () => one.completes(undefined, kept),
-    () => one.releases(undefined),
-    () => advance(pick(PASSES)),
-    () => purge,
-  ])()
-  return pick([step, onSecond(step)])
+  const call = pick([...calls, `+${pick(PASSES)}`, 'purge'])
+    .replace('lease', `lease ${pick(LEASES)}`)
+    .replace('kept', `kept ${pick(RETENTIONS)}`)
+  const holder = pick(['a ', 'b ', 'c ', 'd '])
+  const which = Math.floor(random() * subjects.length)
+  const text = `${pick(['', '*'])}${/^(keep|discard|purge|\+)/.test(call) ? '' : holder}${call}`
+  const [step] = stepsOf(text.replace('*+', '+'), [subjects[which] as Subject], ordinal)
+  return { ...(step as Step), label: `${step?.label} of key ${which + 1}` }
 }
 
-/** Random histories, for faults that no sequence foresees. */
-export const historyCases: readonly StoreCase[] = [
-  defineCase('histories', 'MUST answer every history as the model of the contract does.', async (runner) => {
-    for (let seed = 1; seed <= HISTORIES; seed++) {
-      runner.clearSteps()
-      const random = randomSource(seed)
-      const model = createStoreModel()
-      const keys = Array.from({ length: 3 }, () => newKey())
-      const tokens = Array.from({ length: 4 }, () => newToken())
-      for (let count = 0; count < STEPS; count++) {
-        const step = randomStep(random, keys, tokens)
-        const { action } = step
-        await runner.run({ ...step, expected: action.do === 'purge' ? undefined : model.perform(action) })
+/**
+ * Random histories, for faults that no sequence foresees.
+ *
+ * @param more further calls than those of every store
+ * @param check compares more than the answer, after each step
+ */
+export async function playHistories<Store extends IdempotencyStore>(
+  runner: StoreCaseRunner<Store>,
+  more: readonly string[] = [],
+  check: (key: string, model: StoreModel) => Promise<void> = async () => {},
+): Promise<void> {
+  for (let seed = 1; seed <= HISTORIES; seed++) {
+    runner.clearSteps()
+    const random = randomSource(seed)
+    const model = createStoreModel()
+    const subjects = Array.from({ length: 3 }, () => newSubject())
+    for (let count = 1; count <= STEPS; count++) {
+      const step = randomStep(random, subjects, [...CALLS, ...more], count)
+      const { action } = step
+      if (action.do === 'purge') {
+        await runner.run(step)
+        continue
       }
+      const answer = model.perform(action) ?? (action.do === 'discard' ? 'unknown' : undefined)
+      await runner.run({ ...step, expected: answer as ExpectedAnswer | undefined })
+      if ('key' in action) await check(action.key, model)
     }
-  }),
+  }
+}
+
+export const historyCases: readonly StoreCase[] = [
+  test('histories: MUST answer every history as the model of the contract does.', (runner) =>
+    playHistories(runner)),
 ]

@@ -1,9 +1,12 @@
-import type { IdempotencyStore } from '../../src/index.js'
+import type { IdempotencyStore, Purgeable } from '../../src/index.js'
+import { MINUTE_MS } from './answers.js'
 import { createCaseRunner, type StoreCaseRunner } from './case-runner.js'
+import { casesIn, stepsOf, titleOf } from './steps.js'
 
 /**
  * The store under test: how to create clients of its backend, and how to make time pass for it.
  *
+ * @typeParam Store a `LedgerStore` for `ledgerCases`
  * @example
  * ```ts
  * import { memoryStore } from 'tix-webhooks'
@@ -18,18 +21,18 @@ import { createCaseRunner, type StoreCaseRunner } from './case-runner.js'
  * }
  * ```
  */
-export interface StoreHarness {
+export interface StoreHarness<Store extends IdempotencyStore = IdempotencyStore> {
   /**
    * Returns a store that is ready for use. All of them may share one backend, which need not be empty: each run makes new
    * keys. Close what you open.
    */
-  create(): Promise<IdempotencyStore>
+  create(): Promise<Store>
   /**
    * Returns a store over another client of the backend that `create` used last, as another process has it. Some of the calls are made on
    * it, in some cases with a `Date` that is four minutes ahead or behind. Left out only if the store is volatile (`isVolatile`): no other
    * process reaches its records.
    */
-  createSecond?(): Promise<IdempotencyStore>
+  createSecond?(): Promise<Store>
   /**
    * Deletes what is past its retention, as your app does it; it may resolve to anything. Default: the `purge` of the store. Without both, the
    * cases of a purge test nothing.
@@ -37,7 +40,7 @@ export interface StoreHarness {
   purge?(): Promise<unknown>
   /**
    * Makes `ms` milliseconds pass for all records: advances the clock that the stores were given, one for both clients, or, if they use the
-   * backend's clock, moves the stored deadlines.
+   * backend's clock, moves all stored dates back.
    */
   advance(ms: number): Promise<void>
 }
@@ -45,6 +48,7 @@ export interface StoreHarness {
 /**
  * One requirement of every store. It contains no test runner, and runs wherever the store does.
  *
+ * @typeParam Store a `LedgerStore` for `ledgerCases`
  * @example
  * ```ts
  * import { type StoreCase, type StoreHarness, storeCases } from 'tix-webhooks/testing'
@@ -56,7 +60,7 @@ export interface StoreHarness {
  * }
  * ```
  */
-export interface StoreCase {
+export interface StoreCase<Store extends IdempotencyStore = IdempotencyStore> {
   /** Stays the same when the name is worded better. */
   readonly id: string
   /** A sentence that begins with MUST, or with SHOULD if the receiver works without it. */
@@ -68,29 +72,67 @@ export interface StoreCase {
    * @throws TypeError when the harness is invalid, or has no `createSecond` for a store that is not volatile
    * @throws Error when the case fails, with the expected and the actual answer, and the steps that led to it
    */
-  run(harness: StoreHarness): Promise<void>
+  run(harness: StoreHarness<Store>): Promise<void>
 }
 
-/** Defines a case by the steps that it runs on a store, and by how far the clock of the second client's process is ahead. */
-export function defineCase(
-  id: string,
-  name: string,
-  act: (runner: StoreCaseRunner) => Promise<void>,
-  skewMs = 0,
-): StoreCase {
-  return {
-    id,
-    name,
-    async run(harness) {
-      checkHarness(harness)
-      const first = await created(harness, 'create')
-      const clients = { first, createSecond: () => createSecond(harness, first), harness, skewMs }
-      await act(createCaseRunner({ id, name }, clients))
-    },
+const METHODS: readonly string[] = ['claim', 'renew', 'complete', 'release']
+
+/** Defines a case by its id and name, the steps that it runs on a store, and how far the clock of the second client's process is ahead. */
+type DefineCase<Store extends IdempotencyStore> = (
+  title: string,
+  act: (runner: StoreCaseRunner<Store>) => Promise<void>,
+  skewMinutes?: number,
+) => StoreCase<Store>
+
+/** Makes the cases of stores with more methods than those of every store. */
+export function casesOf<Store extends IdempotencyStore>(more: readonly string[]): DefineCase<Store> {
+  const methods = [...METHODS, ...more]
+
+  async function created(harness: StoreHarness<Store>, which: 'create' | 'createSecond'): Promise<Store> {
+    const store = (await harness[which]?.()) as Store & Readonly<Record<string, unknown>>
+    for (const name of methods) {
+      if (name === 'ledger' ? typeof store?.[name] === 'object' : typeof store?.[name] === 'function')
+        continue
+      throw new TypeError(
+        `The harness's ${which}() resolved to something without ${name}: it must resolve to ${more.length > 0 ? 'a LedgerStore' : 'an IdempotencyStore'} (${methods.join(', ')}).`,
+      )
+    }
+    return store
+  }
+
+  async function createSecond(harness: StoreHarness<Store>, first: Store): Promise<Store> {
+    if (harness.createSecond === undefined) {
+      if (first.isVolatile === true) return first
+      throw new TypeError(
+        'The harness has no createSecond function: add one that resolves to a store over another client of the same backend. Only a store whose records end with the process needs none, and says so by isVolatile: true.',
+      )
+    }
+    const second = await created(harness, 'createSecond')
+    if (second !== first) return second
+    throw new TypeError(
+      "The harness's createSecond() resolved to the store of create(): it must make another.",
+    )
+  }
+
+  return (title, act, skewMinutes = 0) => {
+    const titled = titleOf(title)
+    return {
+      ...titled,
+      async run(harness) {
+        checkHarness(harness)
+        const first: Store & Partial<Purgeable> = await created(harness, 'create')
+        const clients = {
+          first,
+          createSecond: () => createSecond(harness, first),
+          advance: (ms: number) => harness.advance(ms),
+          purge: harness.purge?.bind(harness) ?? first.purge?.bind(first),
+          skewMs: skewMinutes * MINUTE_MS,
+        }
+        await act(createCaseRunner<Store>(titled, clients))
+      },
+    }
   }
 }
-
-const METHODS = ['claim', 'renew', 'complete', 'release'] as const
 
 function checkHarness(harness: StoreHarness): void {
   for (const name of ['create', 'advance'] as const) {
@@ -105,25 +147,15 @@ function checkHarness(harness: StoreHarness): void {
   }
 }
 
-async function createSecond(harness: StoreHarness, first: IdempotencyStore): Promise<IdempotencyStore> {
-  if (harness.createSecond === undefined) {
-    if (first.isVolatile === true) return first
-    throw new TypeError(
-      'The harness has no createSecond function: add one that resolves to a store over another client of the same backend. Only a store whose records end with the process needs none, and says so by isVolatile: true.',
-    )
-  }
-  const second = await created(harness, 'createSecond')
-  if (second !== first) return second
-  throw new TypeError("The harness's createSecond() resolved to the store of create(): it must make another.")
+/** Defines a case. Called so because a formatter leaves the title of a test on one line. */
+export const test: DefineCase<IdempotencyStore> = casesOf<IdempotencyStore>([])
+
+/** A case that is a sequence of steps, on one key or two. */
+export function sequence(title: string, steps: string, skewMinutes = 0): StoreCase {
+  return test(title, (runner) => runner.runAll(stepsOf(steps)), skewMinutes)
 }
 
-async function created(harness: StoreHarness, which: 'create' | 'createSecond'): Promise<IdempotencyStore> {
-  const store = await harness[which]?.()
-  for (const name of METHODS) {
-    if (typeof store?.[name] === 'function') continue
-    throw new TypeError(
-      `The harness's ${which}() resolved to something without a ${name} function: it must resolve to an IdempotencyStore (${METHODS.join(', ')}).`,
-    )
-  }
-  return store as IdempotencyStore
+/** A table of them. */
+export function sequences(table: string): StoreCase[] {
+  return casesIn(table, (title, [steps = '']) => sequence(title, steps))
 }

@@ -1,12 +1,7 @@
-import { callCases } from './calls.js'
-import { claimCases } from './claims.js'
-import { clientCases } from './clients.js'
 import { historyCases } from './histories.js'
-import { holdingCases } from './holding.js'
 import { keyCases } from './keys.js'
-import { purgingCases } from './purging.js'
 import { raceCases } from './races.js'
-import { retentionCases } from './retention.js'
+import { sequenceCases } from './sequences.js'
 import type { StoreCase } from './store-case.js'
 
 /**
@@ -26,14 +21,4 @@ import type { StoreCase } from './store-case.js'
  * for (const { name, run } of storeCases) test(name, () => run({ create, advance }))
  * ```
  */
-export const storeCases: readonly StoreCase[] = [
-  ...claimCases,
-  ...holdingCases,
-  ...retentionCases,
-  ...keyCases,
-  ...callCases,
-  ...clientCases,
-  ...purgingCases,
-  ...raceCases,
-  ...historyCases,
-]
+export const storeCases: readonly StoreCase[] = [...sequenceCases, ...keyCases, ...raceCases, ...historyCases]

@@ -4,11 +4,11 @@ import { answerTo, createReceiver } from 'tix-webhooks'
 import { control } from '../../app/control.js'
 import { endpointsWith } from '../../app/endpoints.js'
 import { mapped } from '../../app/fetch-app.js'
-import { memoryLedger } from '../../app/ledger.js'
+import { memoryInbox } from '../../app/lane-inbox.js'
 import { type HttpEvent, toEvent } from './lambda-events.js'
 
-const ledger = memoryLedger()
-const receivers = mapped(endpointsWith(ledger), (options) => createReceiver<HttpEvent>(options as never))
+const laneInbox = memoryInbox()
+const receivers = mapped(endpointsWith(laneInbox), (options) => createReceiver<HttpEvent>(options as never))
 type Receiver = (typeof receivers)['main']
 
 /** The function of examples/frameworks/lambda.ts, for the receiver of an endpoint. */
@@ -37,7 +37,7 @@ const server = createServer(async (request, response) => {
   const path = request.url ?? ''
   const receiver = (receivers as Readonly<Record<string, Receiver>>)[path.replace('/hooks/', '')]
   if (receiver === undefined) {
-    response.end(await control(path, { ledger, endpoints: receivers }))
+    response.end(await control(path, { laneInbox, endpoints: receivers }))
     return
   }
   const { statusCode, headers, body } = await handler(await toEvent(request, version), receiver)

@@ -4,13 +4,13 @@ import type { Request, Response } from 'express'
 import { tixWebhooks } from 'tix-webhooks/express'
 import { control } from '../../app/control.js'
 import { endpointsWith } from '../../app/endpoints.js'
-import { memoryLedger } from '../../app/ledger.js'
+import { memoryInbox } from '../../app/lane-inbox.js'
 
 /** A controller, whose routes come after Nest's own body parsers; with the argument `rawBody`, they keep the bytes. */
 const [rawBody] = process.argv.slice(2)
 
-const ledger = memoryLedger()
-const hooks = tixWebhooks(endpointsWith(ledger).main as never)
+const laneInbox = memoryInbox()
+const hooks = tixWebhooks(endpointsWith(laneInbox).main as never)
 
 @Controller('hooks')
 class Hooks {
@@ -28,6 +28,6 @@ const app = await NestFactory.create(AppModule, {
   rawBody: rawBody === 'rawBody',
 })
 app.use('/control', async (request: Request, response: Response) => {
-  response.send(await control(request.originalUrl, { ledger, endpoints: {} }))
+  response.send(await control(request.originalUrl, { laneInbox, endpoints: {} }))
 })
 await app.listen(Number(process.env.PORT))

@@ -3,7 +3,7 @@ import { tixWebhooks } from 'tix-webhooks/node'
 import { type Controlled, control } from '../../app/control.js'
 import { endpointsWith } from '../../app/endpoints.js'
 import { mapped } from '../../app/fetch-app.js'
-import { memoryLedger } from '../../app/ledger.js'
+import { memoryInbox } from '../../app/lane-inbox.js'
 import type { CreateApp } from './serve.js'
 
 /** The app of `node:http`. */
@@ -14,9 +14,9 @@ export const createHttpApp: CreateApp = async (options, controlled) => {
 
 /** The app for hosts that take a listener of `node:http`. */
 export function nodeListener(): RequestListener {
-  const ledger = memoryLedger()
-  const endpoints = mapped(endpointsWith(ledger), (options) => tixWebhooks(options as never))
-  return listenerOf(endpoints, (path) => control(path, { ledger, endpoints }))
+  const laneInbox = memoryInbox()
+  const endpoints = mapped(endpointsWith(laneInbox), (options) => tixWebhooks(options as never))
+  return listenerOf(endpoints, (path) => control(path, { laneInbox, endpoints }))
 }
 
 function listenerOf(

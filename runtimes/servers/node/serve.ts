@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { AdapterHarness } from 'tix-webhooks/testing'
 import { type Controlled, control } from '../../app/control.js'
 import { endpointsWith } from '../../app/endpoints.js'
-import { memoryLedger } from '../../app/ledger.js'
+import { memoryInbox } from '../../app/lane-inbox.js'
 import { poolerBackends } from '../backends/node.js'
 import { sqliteParts } from '../sqlite.js'
 
@@ -17,12 +17,12 @@ export type CreateApp = (
 
 /** Serves the app of the lane, by Node's API of HTTP. */
 export async function serve(createApp: CreateApp): Promise<void> {
-  const { ledger = memoryLedger(), backends: ofSqlite } = await sqliteParts()
+  const { laneInbox = memoryInbox(), backends: ofSqlite } = await sqliteParts()
   const backends = { ...ofSqlite, ...poolerBackends(process.env) }
   const adapter = onSocket(createApp)
-  const options = endpointsWith(ledger, backends) as unknown as Record<string, Options>
+  const options = endpointsWith(laneInbox, backends) as unknown as Record<string, Options>
   const { server, endpoints } = await createApp(options, (path) =>
-    control(path, { ledger, backends, adapter, endpoints }),
+    control(path, { laneInbox, backends, adapter, endpoints }),
   )
   console.log(`listening ${await listen(server)}`)
 }

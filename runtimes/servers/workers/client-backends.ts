@@ -21,6 +21,9 @@ export interface ClientEnv {
 /** Ends what was opened for a request. */
 type End = () => Promise<unknown>
 
+/** As docs/stores.md says for a store that is made for each request: each would purge. */
+const UNPURGED = { purgeEverySeconds: false } as const
+
 const opened = new WeakMap<object, End[]>()
 
 /** Ends the clients of a request: pass it to `waitUntil`. */
@@ -54,10 +57,10 @@ export function clientBackends(env: ClientEnv): Backends {
     ...ofPg('neon', openNeon),
     'postgres.js': {
       harness: postgresHarness(openPostgresJs, (client, text) => client.unsafe(text)),
-      options: { store: (request: object) => postgresStore(ofRequest(request)) },
+      options: { store: (request: object) => postgresStore(ofRequest(request), UNPURGED) },
     },
     'postgres.js-inbox': {
-      options: { inbox: (request: object) => postgresInbox(ofRequest(request)) },
+      options: { inbox: (request: object) => postgresInbox(ofRequest(request), UNPURGED) },
       write: (tx: postgres.TransactionSql, id) => tx.unsafe(`INSERT INTO ${ROWS} VALUES ($1)`, [id]),
       async rows() {
         const sql = openPostgresJs()
@@ -79,10 +82,10 @@ function ofPg(name: string, open: () => Pool): Record<string, Backend> {
   return {
     [name]: {
       harness: postgresHarness(open, async (client, text) => (await client.query(text)).rows),
-      options: { store: (request: object) => postgresStore(ofRequest(request)) },
+      options: { store: (request: object) => postgresStore(ofRequest(request), UNPURGED) },
     },
     [`${name}-inbox`]: {
-      options: { inbox: (request: object) => postgresInbox(ofRequest(request)) },
+      options: { inbox: (request: object) => postgresInbox(ofRequest(request), UNPURGED) },
       write: (tx: Pool, id) => tx.query(`INSERT INTO ${ROWS} VALUES ($1)`, [id]),
       async rows() {
         const pool = open()

@@ -16,7 +16,7 @@ export interface EdgeEnv {
 const SHARDS = 2
 
 const SHIFT =
-  'UPDATE tix_webhooks SET lease_until = lease_until - ?1, expires_at = expires_at - ?1 WHERE max(lease_until, expires_at) > unixepoch() * 1000'
+  'UPDATE tix_webhooks_events SET lease_until = lease_until - ?1, expires_at = expires_at - ?1 WHERE max(lease_until, expires_at) > unixepoch() * 1000'
 
 /** The object of the package, whose records can also be made older. */
 export class LaneObject extends TixWebhooksObject {
@@ -77,23 +77,11 @@ export function edgeBackends(env: EdgeEnv): Backends {
   }
 }
 
-/** The binding, with a count of what it sends: `batch` is one message, and so is `all` of a statement. */
+/** The binding, with a count of what the store sends: `batch` is one message. */
 function countedD1(db: D1Database) {
   let trips = 0
-  const counted = (prepared: D1Statement): D1Statement => ({
-    bind: (...parameters) => {
-      const bound = prepared.bind(...parameters)
-      return Object.assign(bound, {
-        all: () => {
-          trips += 1
-          return Object.getPrototypeOf(bound).all.call(bound)
-        },
-      })
-    },
-    all: () => prepared.all(),
-  })
   const DB: D1Database = {
-    prepare: (sql) => counted(db.prepare(sql)),
+    prepare: (sql) => db.prepare(sql),
     batch(statements) {
       trips += 1
       return db.batch(statements)
@@ -101,8 +89,6 @@ function countedD1(db: D1Database) {
   }
   return { DB, roundTripsOfD1: () => trips }
 }
-
-type D1Statement = ReturnType<D1Database['prepare']>
 
 /** The binding, with a count of the requests to objects. */
 function countedObjects(namespace: DurableObjectNamespace) {

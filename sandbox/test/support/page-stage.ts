@@ -1,5 +1,5 @@
 import type { Page, ViewportSize } from 'playwright-core'
-import { memoryFailures, type ParkAfter } from 'tix-webhooks'
+import type { ParkAfter } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { createSandbox, type SandboxOptions } from 'tix-webhooks-sandbox'
 import { beforeAll, describe, expect, inject, onTestFinished } from 'vitest'
@@ -42,7 +42,6 @@ export async function pageStage({ port, answer, failure, parkAfter, ...options }
     secret: SECRET,
     onError: () => {},
     on,
-    failures: memoryFailures(),
     namespace: 'orders',
     parkAfter,
   })

@@ -1,4 +1,4 @@
-import { readProperty as read } from './read-property.js'
+import { readProperty as read } from './message-of.js'
 
 export const REDACTED = '[redacted]'
 

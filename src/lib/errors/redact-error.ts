@@ -1,5 +1,5 @@
 import { isOfDatabase, REDACTED, textOf, withoutValues } from './database-error.js'
-import { readProperty as read } from './read-property.js'
+import { readProperty as read } from './message-of.js'
 import { framesOf } from './user-frames.js'
 
 /** Kept of an error of a database, beside its message: names in the schema, and numbers of errors. */
@@ -177,6 +177,5 @@ function isErrorLike(value: unknown): value is { readonly message: string } {
 }
 
 function define(target: object, name: string, value: unknown, enumerable = false): void {
-  const descriptor = { __proto__: null, value, enumerable, configurable: true, writable: true }
-  Object.defineProperty(target, name, descriptor as PropertyDescriptor)
+  Object.defineProperty(target, name, { value, enumerable, configurable: true, writable: true })
 }

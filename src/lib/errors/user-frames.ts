@@ -1,4 +1,4 @@
-import { readProperty } from './read-property.js'
+import { readProperty } from './message-of.js'
 
 /** The lines of an error's stack that are frames. Those of its message may look like frames, and be a stranger's text: they are left out. */
 export function framesOf(error: unknown): readonly string[] {

@@ -7,6 +7,8 @@ export function systemClock(): number {
   return Date.now()
 }
 
+const RULE = 'it must return milliseconds since the epoch as a number, as Date.now does.'
+
 /**
  * The clock of an option `now`, checked at each reading: a `Date` would pass for a number in some places and not in others.
  *
@@ -27,15 +29,10 @@ export function checkedClock(
     try {
       ms = now()
     } catch (cause) {
-      throw new ConfigurationError(
-        'now threw: it must return milliseconds since the epoch as a number, as Date.now does.',
-        { cause },
-      )
+      throw new ConfigurationError(`now threw: ${RULE}`, { cause })
     }
     if (typeof ms === 'number' && Number.isFinite(ms)) return ms
     ignoreRejection(ms)
-    throw new ConfigurationError(
-      `now returned ${describeValue(ms)}: it must return milliseconds since the epoch as a number, as Date.now does.`,
-    )
+    throw new ConfigurationError(`now returned ${describeValue(ms)}: ${RULE}`)
   }
 }

@@ -1,6 +1,8 @@
 import { BodyError, ConfigurationError, isWebhookError } from '../../errors.js'
 import { callSafely } from '../../lib/call-safely.js'
 import { describeType } from '../../lib/describe-type.js'
+import { textOf } from '../../lib/errors/database-error.js'
+import { readProperty } from '../../lib/errors/message-of.js'
 import type { MaybePromise } from '../../lib/maybe-promise.js'
 import type { AlarmClock } from '../../lib/time/alarm-clock.js'
 
@@ -46,15 +48,6 @@ export function incompleteIfCutOff(
   return clock.inTime(isCutOff, () => false).then((isSo) => (isSo ? wentAway(fault) : fault))
 }
 
-/** The reader may be foreign code. */
-function isHeldUpBy(reader: BodyReader): boolean {
-  try {
-    return reader.isHeldUp?.() === true
-  } catch {
-    return false
-  }
-}
-
 function checked(bytes: Uint8Array, maxBytes: number): Uint8Array {
   if (!(bytes instanceof Uint8Array)) {
     throw notBytes('The body must be the exact bytes as a Uint8Array', bytes)
@@ -76,7 +69,10 @@ async function callReader(reader: BodyReader, maxBytes: number, clock: AlarmCloc
 
 /** @throws BodyError in any case */
 function tooLate(reader: BodyReader): never {
-  const isHeldUp = isHeldUpBy(reader)
+  let isHeldUp = false
+  callSafely(() => {
+    isHeldUp = reader.isHeldUp?.() === true
+  })
   callSafely(() => reader.cancel?.())
   throw new BodyError(
     'body_incomplete',
@@ -88,14 +84,15 @@ function tooLate(reader: BodyReader): never {
 
 /** The reader may be foreign code: only its error's `code` counts. */
 function asBodyFault(error: unknown, maxBytes: number): unknown {
-  const code = read(error, 'code')
-  if (code === 'too_large') return isWebhookError(error) ? error : tooLarge(maxBytes, error)
-  if (code === 'misconfigured') {
-    return isWebhookError(error) ? error : new ConfigurationError(consumedMessageOf(error), { cause: error })
-  }
-  if (code === 'body_incomplete' && isWebhookError(error)) return error
-  return wentAway(error)
+  const code = readProperty(error, 'code')
+  if (isWebhookError(error) && BODY_CODES.includes(code)) return error
+  if (code === 'too_large') return tooLarge(maxBytes, error)
+  if (code !== 'misconfigured') return wentAway(error)
+  const message = textOf(readProperty(error, 'message')) || 'The body cannot be read: it was consumed before.'
+  return new ConfigurationError(message, { cause: error })
 }
+
+const BODY_CODES: readonly unknown[] = ['too_large', 'misconfigured', 'body_incomplete']
 
 /** Throws unless a chunk of a streamed body is bytes: the `length` of a string, for example, does not count bytes. */
 export function checkChunk(chunk: unknown): asserts chunk is Uint8Array {
@@ -138,18 +135,4 @@ export function alreadyRead(advice: string): ConfigurationError {
   return new ConfigurationError(
     `The request body was already read, so its exact bytes are gone and the signature cannot be checked. ${advice}`,
   )
-}
-
-function consumedMessageOf(error: unknown): string {
-  const message = read(error, 'message')
-  return typeof message === 'string' ? message : 'The body cannot be read: it was consumed before.'
-}
-
-/** A field of a foreign error: reading it may throw too. */
-function read(error: unknown, field: 'code' | 'message'): unknown {
-  try {
-    return (error as Partial<Record<string, unknown>> | null | undefined)?.[field]
-  } catch {
-    return undefined
-  }
 }

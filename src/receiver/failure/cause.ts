@@ -1,15 +1,14 @@
-import { isWebhookError, type PayloadIssue } from '../../errors.js'
-import { withoutCredentials } from '../../lib/errors/credentials.js'
-import { causeOf, messageOf } from '../../lib/errors/message-of.js'
-import { readProperty } from '../../lib/errors/read-property.js'
+import { codeOf, isWebhookError, type PayloadIssue } from '../../errors.js'
+import { textOf } from '../../lib/errors/database-error.js'
+import { causeOf, causesOf, messageOf, readProperty } from '../../lib/errors/message-of.js'
 import { redactError } from '../../lib/errors/redact-error.js'
+import { withoutCredentials } from '../../lib/errors/shown-message.js'
 import { firstUserFrame } from '../../lib/errors/user-frames.js'
 import type { MaybePromise } from '../../lib/maybe-promise.js'
 import { whenSettled } from '../../lib/maybe-promise.js'
 import { storableText } from '../../lib/storable.js'
 import { hmacEngine } from '../../signature/hmac.js'
 import { isSignal } from '../outcome.js'
-import { thrownByUser } from '../thrown-by-user.js'
 
 /** The end of a delivery, and the kind of its event. */
 interface Ended {
@@ -19,8 +18,9 @@ interface Ended {
 }
 
 const MAX_MESSAGE_LENGTH = 1_000
-const MAX_CAUSES = 5
 const GROUP_LENGTH = 16
+/** Of our errors whose cause is one of the user's. */
+const USERS_CODES = ['misconfigured', 'handler_failed', 'rolled_back']
 
 /**
  * The message of a failure, with those of its causes, as the default log has them: without the bound parameters of a database, and of our own
@@ -28,14 +28,8 @@ const GROUP_LENGTH = 16
  */
 export function messageOfFailure(error: unknown): string {
   const redacted = redactError(error)
-  const messages = [messageOf(redacted)]
-  const thrown = thrownByUser(redacted)
-  if (thrown !== undefined && thrown.error !== redacted) messages.push(messageOf(thrown.error))
-  let cause = causeOf(thrown?.error)
-  for (let depth = 0; depth < MAX_CAUSES && cause !== undefined; depth++) {
-    messages.push(messageOf(cause))
-    cause = causeOf(cause)
-  }
+  const causes = causesOf(thrownByUser(redacted)?.error).filter((cause) => cause !== redacted)
+  const messages = [redacted, ...causes].map(messageOf)
   const text = messages.join('; caused by: ').slice(0, 2 * MAX_MESSAGE_LENGTH)
   return keptText(withoutCredentials(text), MAX_MESSAGE_LENGTH)
 }
@@ -53,11 +47,9 @@ export function groupOf({ code, error, kind }: Ended): MaybePromise<string> {
 }
 
 function placeOf(thrown: unknown, error: unknown, kind: string): readonly string[] {
-  let cause = thrown
-  for (let depth = 0; depth <= MAX_CAUSES && cause !== undefined; depth++) {
+  for (const cause of causesOf(thrown)) {
     const frame = firstUserFrame(cause)
     if (frame !== undefined) return [frame]
-    cause = causeOf(cause)
   }
   // A list has a problem for each of its elements.
   const paths = issuesOf(error).map(({ path }) =>
@@ -73,11 +65,19 @@ function issuesOf(error: unknown): readonly PayloadIssue[] {
   return Array.isArray(issues) ? issues : []
 }
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
 /** The start of a text, as every backend can store it: the cut may leave half of a surrogate pair. */
 export function keptText(text: string, maxLength: number): string {
   return storableText(text.slice(0, maxLength))
+}
+
+/**
+ * The error that the user's own code threw: the error itself, or the cause of our error that names the function. `undefined` for an error of
+ * ours: its message says what to do, and its cause may quote the payload.
+ */
+export function thrownByUser(error: unknown): { readonly error: unknown } | undefined {
+  if (!isWebhookError(error)) return { error }
+  const cause = causeOf(error)
+  const isOfUsers =
+    readProperty(error, 'name') === 'UnavailableError' || USERS_CODES.includes(codeOf(error) ?? '')
+  return isOfUsers && cause !== undefined ? { error: cause } : undefined
 }

@@ -33,7 +33,6 @@ export function slotsOf({ concurrency, account, inbox }: ConcurrencyOptions): Ru
 }
 
 function limitsIn(concurrency: number | Concurrency): Concurrency {
-  // Own properties only: a library may have set one of these names on Object.prototype.
   if (typeof concurrency === 'number') return { runs: concurrency, perAccount: undefined }
   if (!isRecord(concurrency)) {
     throw new TypeError(

@@ -1,31 +1,26 @@
 import { STORE_CALL_MS } from '../../durations.js'
 import { ConfigurationError, UnavailableError } from '../../errors.js'
-import type { Guard, GuardedDelivery } from '../../ledger/guard.js'
+import { type Guard, type GuardedDelivery, UNPROTECTED } from '../../ledger/guard.js'
 import type { Inbox } from '../../ledger/inbox.js'
 import { inboxGuard } from '../../ledger/inbox-guard.js'
-import { leaseGuard, leaseMemory, runUnprotected } from '../../ledger/lease-guard.js'
+import { leaseGuard, leaseMemory } from '../../ledger/lease-guard.js'
 import { defaultStore } from '../../ledger/memory/memory-store.js'
-import type { IdempotencyStore } from '../../ledger/store.js'
+import { type IdempotencyStore, isLedger } from '../../ledger/store.js'
 import { isMisuse } from '../../lib/call-site.js'
 import { describeType } from '../../lib/describe-type.js'
+import type { MaybePromise } from '../../lib/maybe-promise.js'
 import { isName, NAME_RULE } from '../../signature/account.js'
 import { hmacEngine } from '../../signature/hmac.js'
 import type { WebhookOptions } from './options.js'
 
 /**
- * Required with a store, an inbox or failures, which other endpoints may share. The built-in memory store is not shared, so it defaults to
- * `'default'`.
+ * Required with a store or an inbox, which other endpoints may share. The built-in memory store is not shared, so it defaults to `'default'`.
  */
-export function namespaceOf<Request>({
-  namespace,
-  store,
-  inbox,
-  failures,
-}: DeduplicationOptions<Request> & { readonly failures?: unknown }): string {
+export function namespaceOf<Request>({ namespace, store, inbox }: DeduplicationOptions<Request>): string {
   if (namespace === undefined) {
-    if (store === undefined && inbox === undefined && failures === undefined) return 'default'
+    if (store === undefined && inbox === undefined) return 'default'
     throw new TypeError(
-      "namespace is required with store, inbox and failures: name this endpoint, such as namespace: 'orders', so that two endpoints on one database do not suppress each other's events.",
+      "namespace is required with store and inbox: name this endpoint, such as namespace: 'orders', so that two endpoints on one database do not suppress each other's events.",
     )
   }
   if (isName(namespace)) return namespace
@@ -46,29 +41,62 @@ interface DeduplicationOptions<Request> {
   readonly namespace?: string | undefined
 }
 
-/** The guard that the options select: leases on a store, or transactions of an inbox. */
-export function guardOf<Request>(
-  {
-    store,
-    inbox,
-    failures,
-    ...options
-  }: DeduplicationOptions<Request> & Pick<WebhookOptions, 'now' | 'failures'>,
+/** The store or the inbox that the options select, and its guard. */
+export interface Deduplication<Request> {
+  readonly guard: Guard<Request>
+  /** The one for all requests; `undefined` if the user's function makes one for each. */
+  readonly backend: object | undefined
+  /** The one for a request, which the user's function may make. Rejects as a run does. */
+  backendFor(request: Request): MaybePromise<object>
+}
+
+interface Terms {
+  readonly leaseMs: number
+  readonly maxRunMs: number
+  /** How long events are kept in a ledger, and in a store or an inbox alone. */
+  readonly retainMs: { readonly ledger: number; readonly alone: number }
+}
+
+/** Leases on a store, or transactions of an inbox. */
+export function deduplicationOf<Request>(
+  { store, inbox, ...options }: DeduplicationOptions<Request> & Pick<WebhookOptions, 'now'>,
   now: () => number,
-  { leaseMs, retainMs, maxRunMs }: { leaseMs: number; retainMs: number; maxRunMs: number },
-): Guard<Request> {
-  const leases = { leaseMs, retainMs, ...leaseMemory(() => hmacEngine().randomUuid()) }
-  const onStore = (value: unknown): Guard => leaseGuard(checkedStore(value), leases)
-  const onInbox = (value: unknown): Guard => inboxGuard(checkedInbox(value), { retainMs, maxRunMs }, failures)
-  if (inbox === undefined) {
-    if (isFactory(store)) return guardByRequest('store', store, onStore)
-    return onStore(store === undefined ? memoryOf(options.now === undefined ? undefined : now) : store)
+  { leaseMs, maxRunMs, retainMs }: Terms,
+): Deduplication<Request> {
+  const memory = leaseMemory(() => hmacEngine().randomUuid())
+  const retained = (backend: object): number => (isLedger(backend) ? retainMs.ledger : retainMs.alone)
+  const ofStore: Kind = {
+    option: 'store',
+    checked: checkedStore,
+    guardOn: (one) => leaseGuard(one as IdempotencyStore, { leaseMs, retainMs: retained(one), ...memory }),
   }
-  const guard = isFactory(inbox) ? guardByRequest('inbox', inbox, onInbox) : onInbox(inbox)
-  if (store === undefined) return guard
+  const ofInbox: Kind = {
+    option: 'inbox',
+    checked: checkedInbox,
+    guardOn: (one) => inboxGuard(one as Inbox<unknown>, { retainMs: retained(one), maxRunMs }),
+  }
+  if (inbox === undefined) {
+    return selected(ofStore, store ?? memoryOf(options.now === undefined ? undefined : now))
+  }
+  const found = selected<Request>(ofInbox, inbox)
+  if (store === undefined) return found
   throw new TypeError(
     'Pass a store or an inbox, not both: an inbox keeps its own record of what was handled, in the transaction of the handler.',
   )
+}
+
+/** One of the two options. */
+interface Kind {
+  readonly option: 'store' | 'inbox'
+  /** @throws TypeError when it is none */
+  checked(value: unknown): object
+  guardOn(backend: object): Guard
+}
+
+function selected<Request>(kind: Kind, value: unknown): Deduplication<Request> {
+  if (isFactory(value)) return madeByRequest(kind, value)
+  const backend = kind.checked(value)
+  return { guard: kind.guardOn(backend), backend, backendFor: () => backend }
 }
 
 /** A client of postgres.js is a function too: it has an `unsafe` method. */
@@ -76,13 +104,12 @@ function isFactory(value: unknown): value is (request: never) => unknown {
   return typeof value === 'function' && !('unsafe' in value)
 }
 
-/** Guards with a store or an inbox that the user's function makes for each request that needs one. */
-function guardByRequest<Request>(
-  option: 'store' | 'inbox',
+/** A store or an inbox that the user's function makes for each request that needs one. */
+function madeByRequest<Request>(
+  { option, checked, guardOn }: Kind,
   make: (request: Request) => unknown,
-  guardOn: (made: unknown) => Guard,
-): Guard<Request> {
-  async function guardFor(request: Request): Promise<Guard> {
+): Deduplication<Request> {
+  async function backendFor(request: Request): Promise<object> {
     let made: unknown
     try {
       made = await make(request)
@@ -93,7 +120,7 @@ function guardByRequest<Request>(
       throw new UnavailableError('store_unavailable', message, { cause })
     }
     try {
-      return guardOn(made)
+      return checked(made)
     } catch (cause) {
       throw misconfigured(`returned ${describeType(made)}`, cause)
     }
@@ -110,27 +137,26 @@ function guardByRequest<Request>(
 
   function guardOfDelivery({ clock, request }: GuardedDelivery<Request>): Promise<Guard> {
     const byMs = Math.min(clock.nowMs + STORE_CALL_MS, clock.deadlineMs)
-    return clock.within(guardFor(request), byMs, () => {
+    return clock.within(backendFor(request).then(guardOn), byMs, () => {
       throw new UnavailableError('store_unavailable', tookTooLong)
     })
   }
 
-  return {
+  const guard: Guard<Request> = {
     async run(key, delivery, work) {
-      if (key === null && option === 'store') return runUnprotected(delivery, work)
-      const guard = await guardOfDelivery(delivery)
-      return guard.run(key, delivery, work)
+      if (key === null && option === 'store') return work(UNPROTECTED)
+      return (await guardOfDelivery(delivery)).run(key, delivery, work)
     },
-    async keep(key, delivery, end) {
+    async keep(delivery, end) {
       try {
-        const guard = await guardOfDelivery(delivery)
-        return await guard.keep(key, delivery, end)
+        return await (await guardOfDelivery(delivery)).keep(delivery, end)
       } catch (error) {
         delivery.report(error)
-        return (await delivery.failure?.keep(end)) === 'parked'
+        return false
       }
     },
   }
+  return { guard, backend: undefined, backendFor }
 }
 
 let warnedOfMemory = false

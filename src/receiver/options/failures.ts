@@ -1,48 +1,51 @@
-import type { FailedDelivery, Failures } from '../../ledger/failures/failures.js'
+import type { ParkTerms } from '../../ledger/failure.js'
+import { isLedger } from '../../ledger/store.js'
 import { checkWholeNumber } from '../../lib/check-number.js'
-import { describeType, describeValue } from '../../lib/describe-type.js'
+import { defined } from '../../lib/defined.js'
+import { describeValue } from '../../lib/describe-type.js'
 import { checkOptionNames } from '../../lib/option-names.js'
 import type { FailureTerms } from '../failure/delivery-failure.js'
 import type { ParkAfter, WebhookOptions } from './options.js'
 
 /**
- * The options `failures` and `parkAfter`, checked; `undefined` if no failures are kept.
+ * The options `keep` and `parkAfter`, checked; `undefined` if nothing is kept.
  *
- * @throws TypeError when one is invalid, or there is `parkAfter` without failures
+ * @param backend the store or the inbox; `undefined` if it is a function of the request, which may make a ledger
+ * @throws TypeError when one is invalid, or there is `parkAfter` and nothing is kept
  */
 export function failureTermsOf(
-  { failures, parkAfter }: Pick<WebhookOptions, 'failures' | 'parkAfter'>,
+  { keep = 'failed', parkAfter }: Pick<WebhookOptions, 'keep' | 'parkAfter'>,
+  backend: object | undefined,
   namespace: string,
-  now: () => number,
 ): FailureTerms | undefined {
-  if (failures === undefined) {
-    if (parkAfter === undefined) return undefined
-    throw new TypeError(
-      'parkAfter needs the option failures: a parked event is answered 200, and waits there for a replay.',
-    )
+  if (keep !== 'failed' && keep !== 'nothing') {
+    throw new TypeError(`keep must be 'failed' or 'nothing', not ${describeValue(keep)}.`)
   }
-  return {
-    failures: checkedFailures(failures),
-    parkAfter: parkAfter === undefined ? undefined : checkedParkAfter(parkAfter),
-    namespace,
-    now,
-    pause: { untilMs: Number.NEGATIVE_INFINITY },
-    check: typeof failures.check === 'function' ? () => failures.check?.() : undefined,
+  const terms = parkAfter === undefined ? undefined : checkedParkAfter(parkAfter)
+  if (keep === 'failed' && (backend === undefined || isLedger(backend))) {
+    if (terms !== undefined && (backend as { isVolatile?: boolean } | undefined)?.isVolatile === true)
+      warnOfMemory()
+    return { parkAfter: terms, namespace }
   }
+  if (terms === undefined) return undefined
+  throw new TypeError(
+    keep === 'nothing'
+      ? "parkAfter needs keep: 'failed': a parked event is answered 200, and waits with its bytes for a replay."
+      : 'parkAfter needs a ledger: a parked event is answered 200, and waits there for a replay. Redis keeps no failures: use a store or an inbox on Postgres, MySQL, SQLite, D1 or Durable Objects.',
+  )
 }
 
-function checkedFailures(failures: unknown): Failures {
-  for (const method of ['keep', 'get', 'delete', 'list', 'groups', 'count'] as const) {
-    if (typeof (failures as Failures | null)?.[method] !== 'function') {
-      throw new TypeError(
-        `failures must be made by postgresFailures, mysqlFailures, sqliteFailures or memoryFailures, or be Failures of your own, not ${describeType(failures)}: its ${method} is not a function.`,
-      )
-    }
-  }
-  return failures as Failures
+let hasWarned = false
+
+function warnOfMemory(): void {
+  if (hasWarned) return
+  hasWarned = true
+  console.warn(
+    'tix-webhooks: parkAfter is set with a store in memory: what is parked was answered 200, and is gone when this process ends. Use a store or an inbox on a database.',
+  )
 }
 
-function checkedParkAfter(given: ParkAfter): FailedDelivery['parkAfter'] {
+function checkedParkAfter(given: ParkAfter): ParkTerms {
   const { attempts, hours } = checkOptionNames(given, ['attempts', 'hours'], 'parkAfter.')
   if (attempts === undefined && hours === undefined) {
     throw new TypeError('parkAfter is empty: give it attempts, hours or both, such as { attempts: 8 }.')
@@ -51,8 +54,5 @@ function checkedParkAfter(given: ParkAfter): FailedDelivery['parkAfter'] {
   if (hours !== undefined && !(typeof hours === 'number' && hours > 0 && Number.isFinite(hours))) {
     throw new TypeError(`parkAfter.hours must be a number above 0, not ${describeValue(hours)}.`)
   }
-  return {
-    ...(attempts === undefined ? {} : { attempts }),
-    ...(hours === undefined ? {} : { ms: hours * 3_600_000 }),
-  }
+  return defined({ attempts, ms: hours && hours * 3_600_000 })
 }

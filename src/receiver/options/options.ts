@@ -1,7 +1,6 @@
 import type { HandledEvent, Handler, Handlers } from '../../event/handlers.js'
 import type { KeyFunction } from '../../event/key.js'
 import type { SchemaMap } from '../../event/schema.js'
-import type { Failures } from '../../ledger/failures/failures.js'
 import type { Inbox } from '../../ledger/inbox.js'
 import type { IdempotencyStore } from '../../ledger/store.js'
 import type { Account, AccountFunction } from '../../signature/account.js'
@@ -66,7 +65,7 @@ export interface WebhookOptions<
    */
   inbox?: Inbox<Tx> | ((request: Request) => Inbox<Tx> | Promise<Inbox<Tx>>) | undefined
   /**
-   * Separates the events of this endpoint in a shared store; required with `store`, `inbox` and `failures`. From 1 to 64 characters of
+   * Separates the events of this endpoint in a shared store; required with `store` and `inbox`. From 1 to 64 characters of
    * `A-Z a-z 0-9 . _ -`. Default `'default'`.
    */
   namespace?: string | undefined
@@ -88,8 +87,8 @@ export interface WebhookOptions<
    */
   leaseSeconds?: number | undefined
   /**
-   * How long a completion is remembered. In seconds. Default 604,800 (7 days), or as long as `failures` keeps failures, if longer; at
-   * least 262,800 (73 h) and the tolerance.
+   * How long an event is kept, from its completion or its last failed delivery. In seconds. Default 2,592,000 (30 days) with a
+   * ledger, else 604,800 (7 days); at least 262,800 (73 h) and the tolerance.
    */
   retentionSeconds?: number | undefined
   /** The largest accepted body, in bytes. Default 1,048,576. */
@@ -103,15 +102,14 @@ export interface WebhookOptions<
    */
   concurrency?: number | Concurrency | undefined
   /**
-   * Keeps each authentic event that was not handled, with its bytes, for `replay`. It is removed once it is handled. Use
-   * `postgresFailures`, `mysqlFailures`, `sqliteFailures` or `memoryFailures`, best in the database of the inbox. Default: an event that
-   * fails for 72 hours is lost.
+   * What a ledger keeps: `failed`, every authentic event that was not handled, with its bytes, until a delivery or `replay` handles it;
+   * `nothing`, only which events were handled. Every store and inbox of ours is a ledger, except Redis. Default `'failed'`.
    */
-  failures?: Failures | undefined
+  keep?: 'nothing' | 'failed' | undefined
   /**
-   * With `failures`, `{ attempts, hours }`: an event that fails so often, or so long, gets 200 and waits for `replay`. Either may be left
-   * out. The hours count from the first failure; whichever is reached first parks it. Default: it fails until the service gives up, and
-   * is kept too.
+   * With a ledger, `{ attempts, hours }`: an event that fails in this many deliveries, or for this long, gets 200 and waits for `replay`. Either may be
+   * left out. The hours count from the first failure; whichever is reached first parks it. Default: it fails until the service gives up, and is
+   * kept too.
    */
   parkAfter?: ParkAfter | undefined
   /** How the service signs. */
@@ -135,7 +133,7 @@ export interface WebhookOptions<
 /** When an event that fails is parked: by the first of the two that is reached, of which one may be absent. */
 export type ParkAfter =
   | {
-      /** Runs that failed, replays included. At least 1. */
+      /** Deliveries that failed; replays do not count. At least 1. */
       readonly attempts: number
       /** Hours since the first failure. Above 0. */
       readonly hours?: number | undefined

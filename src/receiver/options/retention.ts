@@ -1,5 +1,5 @@
 import {
-  DEFAULT_FAILURE_RETENTION_SECONDS,
+  DEFAULT_LEDGER_RETENTION_SECONDS,
   DEFAULT_RETENTION_SECONDS,
   MAX_RETENTION_SECONDS,
   MIN_RETENTION_SECONDS,
@@ -9,34 +9,31 @@ import { describeValue } from '../../lib/describe-type.js'
 /**
  * Checks the option `retentionSeconds` of an inbox that remembers changes, as the receiver checks its own.
  *
- * @param value in seconds. Default 604,800 (7 days)
+ * @param value in seconds. Default 2,592,000 (30 days)
  * @returns the value, or the default
  * @throws TypeError when it is less than 262,800 (73 h), because the sender retries for 72, or more than a hundred years
  */
-export function checkRetentionSeconds(value: number = DEFAULT_RETENTION_SECONDS): number {
+export function checkRetentionSeconds(value: number = DEFAULT_LEDGER_RETENTION_SECONDS): number {
   return retentionSeconds(value, MIN_RETENTION_SECONDS, 'the sender retries for 72 h')
 }
 
 /**
- * The retention of records.
+ * The retention of events, in milliseconds: in a ledger, and in a store or an inbox alone. A failure must not be kept for longer than the record
+ * of its event, or a replay could run what was handled and forgotten; so there is one retention for both, and a ledger's is longer.
  *
- * @param failures that may be replayed: a record must not be forgotten before a failure of its event that was left, or that would run again
- * @param bounds what a record must outlive: a delivery within the tolerance, a lease, a run */
-export function recordRetentionSeconds(
+ * @param bounds what a record must outlive, in seconds: a delivery within the tolerance, a lease, a run
+ */
+export function retentionOf(
   value: number | undefined,
-  failures: { readonly retentionSeconds?: number } | undefined,
   ...bounds: number[]
-): number {
-  const forFailures =
-    failures === undefined ? 0 : (failures.retentionSeconds ?? DEFAULT_FAILURE_RETENTION_SECONDS)
-  const byDefault = Math.max(DEFAULT_RETENTION_SECONDS, forFailures)
+): { ledger: number; alone: number } {
+  const floor = Math.max(MIN_RETENTION_SECONDS, ...bounds)
   const reason =
     'the sender retries for 72 h, and a record must outlive toleranceSeconds, leaseSeconds and maxRunSeconds'
-  return retentionSeconds(
-    value === undefined ? byDefault : value,
-    Math.max(MIN_RETENTION_SECONDS, ...bounds),
-    reason,
-  )
+  const [ledger, alone] = [DEFAULT_LEDGER_RETENTION_SECONDS, DEFAULT_RETENTION_SECONDS].map(
+    (byDefault) => retentionSeconds(value ?? byDefault, floor, reason) * 1000,
+  ) as [number, number]
+  return { ledger, alone }
 }
 
 function retentionSeconds(value: number, floor: number, reason: string): number {

@@ -22,10 +22,10 @@ import { checkTolerance, type SignatureScheme, signatureScheme } from '../../sig
 import type { FailureTerms } from '../failure/delivery-failure.js'
 import type { HandledBefore } from '../handled-before.js'
 import { slotsOf } from './concurrency.js'
-import { factoriesOf, guardOf, namespaceOf } from './deduplication.js'
+import { type Deduplication, deduplicationOf, factoriesOf, namespaceOf } from './deduplication.js'
 import { failureTermsOf } from './failures.js'
 import type { WebhookOptions } from './options.js'
-import { recordRetentionSeconds } from './retention.js'
+import { retentionOf } from './retention.js'
 
 /** The options, checked and with their defaults. */
 export interface Settings<Request> {
@@ -41,6 +41,8 @@ export interface Settings<Request> {
   readonly namespace: string
   /** Undefined if no failures are kept. */
   readonly failureTerms: FailureTerms | undefined
+  /** The store or the inbox for a request, which the user's function may make. */
+  readonly backendFor: Deduplication<Request>['backendFor']
   /** The options that are functions of the request, in the order in which they are called. */
   readonly needRequest: readonly string[]
   readonly key: KeyFunction<Request> | undefined
@@ -72,7 +74,7 @@ const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
   'retentionSeconds',
   'maxBodyBytes',
   'concurrency',
-  'failures',
+  'keep',
   'parkAfter',
   'signature',
   'onDelivery',
@@ -93,28 +95,22 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap, Found ex
   const schemas: SchemaMap = options.schemas ?? {}
   checkSchemas(schemas)
   const toleranceSeconds = checkTolerance(options.toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS)
-  const timeoutSeconds = checkTimerSeconds(
-    'timeoutSeconds',
-    options.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS,
-  )
-  const maxRunSeconds = checkTimerSeconds('maxRunSeconds', options.maxRunSeconds ?? DEFAULT_MAX_RUN_SECONDS)
-  const leaseSeconds = checkTimerSeconds(
-    'leaseSeconds',
-    options.leaseSeconds ?? DEFAULT_LEASE_SECONDS,
-    MIN_LEASE_SECONDS,
-  )
+  const seconds = (
+    name: 'timeoutSeconds' | 'maxRunSeconds' | 'leaseSeconds',
+    byDefault: number,
+    least?: number,
+  ): number => checkTimerSeconds(name, options[name] ?? byDefault, least)
+  const timeoutSeconds = seconds('timeoutSeconds', DEFAULT_TIMEOUT_SECONDS)
+  const maxRunSeconds = seconds('maxRunSeconds', DEFAULT_MAX_RUN_SECONDS)
+  const leaseSeconds = seconds('leaseSeconds', DEFAULT_LEASE_SECONDS, MIN_LEASE_SECONDS)
   const maxRunMs = maxRunSeconds * 1000
   const now = checkedClock(options.now, systemClock)
   const namespace = namespaceOf(options)
-  const failureTerms = failureTermsOf(options, namespace, now)
-  const retainMs =
-    recordRetentionSeconds(
-      options.retentionSeconds,
-      failureTerms?.failures,
-      toleranceSeconds,
-      leaseSeconds,
-      maxRunSeconds,
-    ) * 1000
+  const { guard, backend, backendFor } = deduplicationOf<Request>(options, now, {
+    leaseMs: leaseSeconds * 1000,
+    maxRunMs,
+    retainMs: retentionOf(options.retentionSeconds, toleranceSeconds, leaseSeconds, maxRunSeconds),
+  })
 
   return {
     signerFor: signerSource<Request>(options),
@@ -126,9 +122,10 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap, Found ex
     ),
     schemas,
     namespace,
-    failureTerms,
+    failureTerms: failureTermsOf(options, backend, namespace),
+    backendFor,
     needRequest: [...(options.account === undefined ? [] : ['account']), ...factoriesOf(options)],
-    guard: guardOf(options, now, { leaseMs: leaseSeconds * 1000, retainMs, maxRunMs }),
+    guard,
     slots: slotsOf(options),
     key: optionalFunction('key', options.key as KeyFunction<Request> | undefined),
     handledBefore: optionalFunction(

@@ -1,8 +1,8 @@
+import { isDriver, notAPool } from '../../sql/not-a-pool.js'
 import type { MysqlConnection, MysqlPool } from './connection.js'
 import type { CheckedDriver, MysqlDriver } from './driver.js'
-import { notAPool } from './other-libraries.js'
 import { isMysqlPool, poolDriver } from './pool.js'
-import { isTwoMethodDriver, twoMethodDriver } from './user-driver.js'
+import { twoMethodDriver } from './user-driver.js'
 
 /** The transaction that handlers get: a `PoolConnection` of mysql2 or of mariadb. */
 export type TransactionOf<Pool> = Pool extends { getConnection(): Promise<infer Connection> }
@@ -12,7 +12,7 @@ export type TransactionOf<Pool> = Pool extends { getConnection(): Promise<infer 
 /** @throws TypeError when it is not a pool */
 export function poolOf(pool: MysqlPool): CheckedDriver<MysqlConnection, unknown> {
   if (isMysqlPool(pool)) return poolDriver(pool)
-  throw notAPool(pool, 'mysqlStore')
+  throw notAPool(pool, A_POOL)
 }
 
 /**
@@ -22,12 +22,13 @@ export function poolOf(pool: MysqlPool): CheckedDriver<MysqlConnection, unknown>
 export function driverOf<Tx>(
   pool: MysqlPool | MysqlDriver<Tx>,
   as?: (connection: never) => Tx,
-  factory: 'mysqlInbox' | 'mysqlFailures' = 'mysqlInbox',
 ): CheckedDriver<unknown, Tx> {
   if (isMysqlPool(pool)) return poolDriver(pool, as as () => Tx) as CheckedDriver<unknown, Tx>
-  if (!isTwoMethodDriver<Tx>(pool)) throw notAPool(pool, factory)
+  if (!isDriver(pool)) throw notAPool(pool, A_POOL)
   if (as === undefined) return twoMethodDriver(pool) as CheckedDriver<unknown, Tx>
   throw new TypeError(
     'as converts a connection of a pool: use it with one of mysql2 or mariadb. A driver itself decides what it passes to handlers.',
   )
 }
+
+const A_POOL = 'a pool of mysql2/promise or of mariadb'

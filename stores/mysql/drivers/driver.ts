@@ -41,6 +41,10 @@ export interface Ending {
   readonly proof?: string | undefined
 }
 
+export function alwaysCommits(): Ending {
+  return { commits: true }
+}
+
 export interface TransactionOptions {
   /** How long the server waits for the next statement, in milliseconds, before it ends the connection. Default: as it is set. */
   readonly idleMs?: number

@@ -1,13 +1,16 @@
 import { StoreError } from '../../../src/index.js'
 import { COMMIT_MS, ROLLBACK_MS, STATEMENT_MS, within } from '../../../src/internal.js'
-import { handedBy } from '../../sql/handed-transaction.js'
+import { handedClient } from '../../sql/handed-client.js'
+import { handedBy, NOT_HANDED } from '../../sql/handed-transaction.js'
+import { type HandlerScope, handlerScope } from '../../sql/handler-scope.js'
 import { hasMethod } from '../../sql/has-method.js'
-import { type ScopeState, type TransactionScope, transactionScope } from '../../sql/transaction-scope.js'
+import { nextTurn } from '../../sql/lost.js'
 import { hasEnded, isWrongServer, NO_AUTOCOMMIT } from '../advice.js'
 import { answerOf } from './answer.js'
 import type { MysqlConnection, MysqlPool } from './connection.js'
 import {
   type Answer,
+  alwaysCommits,
   CHECK_MARK,
   type CheckedDriver,
   type Ending,
@@ -18,7 +21,7 @@ import {
   RESTORE_IDLE,
   ROLLBACK,
 } from './driver.js'
-import { type HandlerConnection, handlerConnection } from './handler-connection.js'
+import { CONNECTION_RULES } from './handler-connection.js'
 
 export function isMysqlPool(pool: unknown): pool is MysqlPool {
   if (!hasMethod(pool, 'getConnection') || !hasMethod(pool, 'query') || hasMethod(pool, 'promise'))
@@ -32,13 +35,13 @@ export function poolDriver<Handed>(
   pool: MysqlPool,
   as?: (connection: MysqlConnection) => Handed,
 ): CheckedDriver<MysqlConnection, Handed> {
-  /** The connection behind each transaction that a handler got. */
-  const behind = new WeakMap<object, HandlerConnection>()
+  /** The connection of each transaction that a handler got. */
+  const connections = new WeakMap<object, MysqlConnection>()
 
-  function handlerTransaction(connection: MysqlConnection, scope: TransactionScope): Handed {
-    const bound = scope.bind(handlerConnection(connection))
-    const handed = as === undefined ? bound : scope.bind(handedBy(as, bound))
-    behind.set(handed, bound)
+  function handedOf(given: MysqlConnection, scope: HandlerScope): Handed {
+    const connection = handedClient(given, scope, CONNECTION_RULES)
+    const handed = as === undefined ? connection : handedBy(as, connection)
+    connections.set(handed, connection)
     return handed as Handed
   }
 
@@ -57,7 +60,7 @@ export function poolDriver<Handed>(
         const begin = `SET ${NO_AUTOCOMMIT_KEPT}${limit}`
         // It commits an open transaction.
         const end = `SET autocommit = 1, ${RESTORE_AUTOCOMMIT}${restore}`
-        const scope = transactionScope({ watch: watchStream })
+        const scope = handlerScope()
         let isEnding = false
         /** A statement that ended the transaction may have left more behind, such as locked tables. */
         let isMarkLost = false
@@ -84,7 +87,7 @@ export function poolDriver<Handed>(
           if (isInTransaction(written?.status)) await send(connection, ROLLBACK, ROLLBACK_MS)
           if (readsCommitted) await send(connection, READ_COMMITTED, STATEMENT_MS)
           const result = await scope.run(() =>
-            Promise.race([work(connection, handlerTransaction(connection, scope)), taken.lost]),
+            Promise.race([work(connection, handedOf(connection, scope)), taken.lost]),
           )
           const ending = endingOf(result)
           isEnding = true
@@ -110,10 +113,8 @@ export function poolDriver<Handed>(
         },
       ),
     async queryHanded(handed, sql) {
-      const connection = behind.get(handed as object)
-      if (connection === undefined) {
-        throw new TypeError('Pass ctx.tx itself: this is not the transaction of the inbox.')
-      }
+      const connection = connections.get(handed as object)
+      if (connection === undefined) throw new TypeError(NOT_HANDED)
       return answerOf(await connection.query(asRows(sql)))
     },
     ask: (sql) =>
@@ -133,7 +134,8 @@ export function poolDriver<Handed>(
           return again
         } catch (error) {
           // An error of the server leaves the connection as it was.
-          taken.isUsable = (error as { fatal?: unknown }).fatal === false || isOfServer(error)
+          const { fatal, errno } = error as { fatal?: unknown; errno?: unknown }
+          taken.isUsable = (fatal === false || isOfServer(error)) && errno !== TOO_LARGE
           throw error
         }
       }),
@@ -146,32 +148,10 @@ export function poolDriver<Handed>(
   return driver
 }
 
-/** The stream of a query on the connection behind that of mysql2 stays open if the connection is lost: a handler would read from it for ever. */
-function watchStream(result: unknown, scope: ScopeState): void {
-  if (!hasMethod(result, 'stream')) return
-  const query = result as { stream(...options: unknown[]): Readable }
-  const { stream } = query
-  query.stream = (...options) => {
-    const opened = stream.apply(query, options)
-    // An error that nobody listens to would end the process.
-    scope.failed.catch((error) => opened.destroy(opened.listenerCount('error') > 0 ? error : undefined))
-    return opened
-  }
-}
-
-interface Readable {
-  listenerCount(event: string): number
-  destroy(error?: unknown): unknown
-}
-
 /** The most connections of a pool, which mariadb does not show. */
 export function limitOf(pool: object): unknown {
   const { config } = (pool as { pool?: { config?: { connectionLimit?: unknown } } }).pool ?? {}
   return config?.connectionLimit
-}
-
-function alwaysCommits(): Ending {
-  return { commits: true }
 }
 
 interface Taken {
@@ -318,6 +298,9 @@ function asRows(sql: string): Parameters<MysqlConnection['query']>[0] {
   return { sql, rowsAsArray: true, nestTables: false, metaAsArray: false }
 }
 
+/** Of a statement that is larger than max_allowed_packet: the server then closes the connection. */
+const TOO_LARGE = 1153
+
 /** Errors of the server have a number and a state. */
 function isOfServer(error: unknown): boolean {
   const { errno, sqlState, fatal } = error as { errno?: unknown; sqlState?: unknown; fatal?: unknown }
@@ -343,8 +326,4 @@ function waitingFor(pool: MysqlPool): number | undefined {
     taskQueueSize?: () => number
   }
   return typeof taskQueueSize === 'function' ? taskQueueSize.call(pool) : inner?._connectionQueue?.length
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0))
 }

@@ -1,8 +1,8 @@
-import type { CheckedDriver, PostgresDriver, Query } from './driver.js'
-import { notAPool } from './other-libraries.js'
+import { isDriver, notAPool } from '../../sql/not-a-pool.js'
+import type { Ask, CheckedDriver, PostgresDriver } from './driver.js'
 import { isPgPool, type PgPool, pgDriver, pgQuery } from './pg.js'
 import { isPostgresJs, type PostgresJs, postgresJsDriver, postgresJsQuery } from './postgres-js.js'
-import { isTwoMethodDriver, twoMethodDriver } from './user-driver.js'
+import { twoMethodDriver } from './user-driver.js'
 
 /** The transaction that handlers get: a `PoolClient` of `pg`, or the `sql` of a postgres.js transaction. */
 export type TransactionOf<Pool> = Pool extends {
@@ -16,10 +16,10 @@ export type TransactionOf<Pool> = Pool extends {
       : never
 
 /** @throws TypeError when it is not a pool */
-export function queryOf(pool: PgPool | PostgresJs): Query {
+export function queryOf(pool: PgPool | PostgresJs): Ask {
   if (isPostgresJs(pool)) return postgresJsQuery(pool)
   if (isPgPool(pool)) return pgQuery(pool)
-  throw notAPool(pool, 'postgresStore')
+  throw notAPool(pool, A_POOL)
 }
 
 /**
@@ -29,19 +29,16 @@ export function queryOf(pool: PgPool | PostgresJs): Query {
 export function driverOf<Tx>(
   pool: PgPool | PostgresJs | PostgresDriver<Tx>,
   as?: (client: never) => Tx,
-  factory: 'postgresInbox' | 'postgresFailures' = 'postgresInbox',
 ): CheckedDriver<unknown, Tx> {
   if (isPgPool(pool)) return pgDriver(pool, as as () => Tx) as CheckedDriver<unknown, Tx>
-  if (isPostgresJs(pool)) return withoutAs(postgresJsDriver(pool) as CheckedDriver<unknown, unknown>, as)
-  if (isTwoMethodDriver<Tx>(pool)) {
-    return withoutAs(twoMethodDriver(pool) as CheckedDriver<unknown, unknown>, as)
+  if (as !== undefined && !isPgPool(pool)) {
+    throw new TypeError(
+      'as converts a client of pg: use it with a Pool of pg. A driver itself decides what it passes to handlers.',
+    )
   }
-  throw notAPool(pool, factory)
+  if (isPostgresJs(pool)) return postgresJsDriver(pool) as CheckedDriver<unknown, unknown> as never
+  if (isDriver(pool)) return twoMethodDriver(pool) as CheckedDriver<unknown, Tx>
+  throw notAPool(pool, A_POOL)
 }
 
-function withoutAs<Tx>(driver: CheckedDriver<unknown, unknown>, as: unknown): CheckedDriver<unknown, Tx> {
-  if (as === undefined) return driver as CheckedDriver<unknown, Tx>
-  throw new TypeError(
-    'as converts a client of pg: use it with a Pool of pg. A driver itself decides what it passes to handlers.',
-  )
-}
+const A_POOL = 'a Pool of pg, or the sql of postgres.js'

@@ -1,4 +1,5 @@
-import type { Commit } from './commit-check.js'
+import { StoreError } from '../../../src/index.js'
+import { within } from '../../../src/internal.js'
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -13,6 +14,12 @@ export interface PostgresDriver<Tx> {
   transaction<R>(work: (tx: Tx) => Promise<R>): Promise<R>
   /** Runs one statement with `$1` parameters in that transaction, and returns its rows. */
   query(tx: Tx, sql: string, parameters: readonly unknown[]): Promise<readonly Row[]>
+  /**
+   * Whether the library refuses all statements in a transaction that is over, also those in transactions within it. Default: it does not,
+   * and the inbox closes the connection of a handler that has failed, so that nothing that goes on can write in the next transaction: the
+   * library must listen for the errors of its connections, or that ends the process.
+   */
+  readonly refusesLate?: boolean
 }
 
 /**
@@ -28,8 +35,7 @@ export interface CheckedDriver<Tx, Handed = Tx> {
    * connection is lost. The transaction may begin no sooner than with the first statement that `work` sends through this driver.
    */
   transaction<R>(work: (tx: Tx, handed: Handed) => Promise<R>, commitOf?: CommitOf<R>): Promise<R>
-  /** @param limitMs the longest that it waits for the answer, if the library can end a wait: then the connection is closed */
-  query(tx: Tx, sql: string, parameters: readonly unknown[], limitMs?: number): Promise<readonly Row[]>
+  query: PostgresDriver<Tx>['query']
   /** The same in a transaction as handlers get it: it refuses one that is over. */
   queryHanded: PostgresDriver<Handed>['query']
   /** Runs a first statement of a transaction: before it, the transaction can be rolled back and begun again. */
@@ -38,16 +44,17 @@ export interface CheckedDriver<Tx, Handed = Tx> {
   hint?(): string | undefined
 }
 
-/** Returns what is to be checked and done at the end; null if nothing was written: a rollback does not wait for the disk. */
-export type CommitOf<R> = (result: R) => Commit | null | undefined
+/** Returns the id that is to be checked; null if nothing was written: a rollback does not wait for the disk. */
+export type CommitOf<R> = (result: R) => string | null | undefined
 
 export function unchecked(): undefined {}
 
-/** The rows of a statement, and how many it found or changed, which needs no rows. */
-export interface StatementResult {
-  readonly rows: readonly Row[]
-  readonly count: number | null
-}
+/** Runs one statement. */
+export type Ask = (sql: string, parameters: readonly unknown[]) => Promise<readonly Row[]>
 
-/** Runs one statement on any connection, without a transaction. */
-export type Query = (sql: string, parameters: readonly unknown[]) => Promise<StatementResult>
+/** @throws StoreError when there is no answer after `ms` */
+export function answered<T>(ms: number, answer: Promise<T>): Promise<T> {
+  return within(answer, ms, () => {
+    throw new StoreError('store_unavailable', `Postgres did not answer within ${ms / 1000} s.`)
+  })
+}

@@ -19,23 +19,10 @@ export function nextPoll(): Promise<void> {
   })
 }
 
-/** Others that run packages of Node have its version too. */
-function isNode(): boolean {
-  const { process, navigator } = globalThis as {
-    process?: { versions?: Readonly<Record<string, string | undefined>> }
-    navigator?: { userAgent?: string }
-  }
-  const { node, bun, deno } = process?.versions ?? {}
-  return (
-    node !== undefined &&
-    bun === undefined &&
-    deno === undefined &&
-    navigator?.userAgent !== 'Cloudflare-Workers'
-  )
-}
-
-/** A test runner that imitates a browser has neither function. */
-const hasPhases = isNode() && typeof setImmediate === 'function' && typeof MessageChannel === 'function'
+const { navigator } = globalThis as { navigator?: { userAgent?: string } }
+/** Node 20 has no navigator, and whatever else runs packages of Node, or imitates a browser in it, has one of its own. */
+const isNode = navigator === undefined || navigator.userAgent?.startsWith('Node.js') === true
+const hasPhases = isNode && typeof setImmediate === 'function' && typeof MessageChannel === 'function'
 const waiting: (() => void)[] = []
 let channel: { readonly port1: NodePort; readonly port2: MessagePort } | undefined
 

@@ -1,12 +1,12 @@
 import { STATEMENT_MS } from '../../../src/internal.js'
+import { hexOf } from '../../sql/kept-text.js'
 import { isOfStandby } from '../advice.js'
-import type { Row } from './driver.js'
+import { answered, type Row } from './driver.js'
 
 /** The part of a result of `pg` that is used. */
 export interface PgResult {
   readonly rows: Row[]
   readonly command: string
-  readonly rowCount: number | null
 }
 
 /** A statement with a name: `pg` has it parsed on each connection once, and Postgres plans it once. */
@@ -23,20 +23,23 @@ export interface PgQueryable {
   query(statement: string | PgStatement, parameters?: unknown[]): Promise<PgResult>
 }
 
+/** A transaction on a client: its first statement begins it. */
+export interface PgTransaction<Client extends PgQueryable = PgQueryable> {
+  readonly client: Client
+  isBegun: boolean
+}
+
 export interface PreparedStatements {
-  /** Sends a statement by its name. If the connection does not know the name: calls `beforeRetry`, and sends that and all others as text. */
-  send(
-    client: PgQueryable,
-    text: string,
-    parameters: readonly unknown[],
-    beforeRetry?: () => Promise<unknown>,
-  ): Promise<PgResult>
-  /** The name by which a statement is sent; nothing once all are sent as text. */
-  nameOf(text: string): string | undefined
+  /** Sends a statement by its name, or as text if the connection does not know that. */
+  send(on: PgQueryable, text: string, parameters: readonly unknown[]): Promise<PgResult>
+  /** The same for a first statement of a transaction: before it, the transaction can be rolled back and begun again. */
+  sendFirst(tx: PgTransaction, text: string, parameters: readonly unknown[]): Promise<PgResult>
 }
 
 /**
- * Parsing and planning a claim costs the server three times as much as running it, so it is done once for each connection.
+ * Parsing and planning a claim costs the server three times as much as running it, so it is done once for each connection. BEGIN and the first
+ * statement travel in one message, once the connection has that statement prepared: SQL can execute by its name what `pg` has prepared by the
+ * protocol.
  *
  * A connection of `pg` need not be one of the server: behind PgBouncer each transaction can have another one, which does not have
  * the name, or has it from another client. DISCARD ALL removes names, and a changed table makes old plans useless. The server
@@ -45,6 +48,7 @@ export interface PreparedStatements {
  */
 export function preparedStatements(): PreparedStatements {
   const names = new Map<string, string>()
+  const namesOn = new WeakMap<PgQueryable, Set<string>>()
   let isNaming = true
 
   function nameOf(text: string): string {
@@ -53,26 +57,88 @@ export function preparedStatements(): PreparedStatements {
     return name
   }
 
-  return {
-    nameOf: (text) => (isNaming ? nameOf(text) : undefined),
-    async send(client, text, parameters, beforeRetry) {
-      const values = [...parameters]
-      const statement = { text, values, query_timeout: STATEMENT_MS }
-      if (!isNaming) return client.query(statement)
-      try {
-        return await client.query({ name: nameOf(text), ...statement })
-      } catch (error) {
-        if (!isUnusable(error)) throw error
-      }
+  /** @returns nothing if the connection does not know a name */
+  async function byName<T>(send: () => Promise<T>): Promise<T | undefined> {
+    if (!isNaming) return undefined
+    try {
+      return await send()
+    } catch (error) {
+      if (!isUnusable(error)) throw error
       isNaming = false
-      await beforeRetry?.()
-      return client.query(statement)
+      return undefined
+    }
+  }
+
+  const statementOf = (text: string, parameters: readonly unknown[]): PgStatement => ({
+    text,
+    values: [...parameters],
+    query_timeout: STATEMENT_MS,
+  })
+  const named = (on: PgQueryable, text: string, parameters: readonly unknown[]) => () =>
+    on.query({ name: nameOf(text), ...statementOf(text, parameters) })
+
+  return {
+    send: async (on, text, parameters) =>
+      (await byName(named(on, text, parameters))) ?? on.query(statementOf(text, parameters)),
+    async sendFirst(tx, text, parameters) {
+      const { client } = tx
+      if (isNaming) {
+        const known = namesOn.get(client) ?? new Set()
+        namesOn.set(client, known)
+        const isMerged = !tx.isBegun && known.has(nameOf(text))
+        if (!isMerged) await ensureBegun(tx)
+        tx.isBegun = true
+        const result = await byName(
+          isMerged
+            ? () => beginAndExecute(client, nameOf(text), parameters)
+            : named(client, text, parameters),
+        )
+        if (result !== undefined) {
+          known.add(nameOf(text))
+          return result
+        }
+        await answered(STATEMENT_MS, client.query('ROLLBACK'))
+        tx.isBegun = false
+      }
+      await ensureBegun(tx)
+      return client.query(statementOf(text, parameters))
     },
   }
 }
 
+/** Begins the transaction by itself, if it has not begun. */
+export async function ensureBegun(tx: PgTransaction): Promise<void> {
+  if (tx.isBegun) return
+  tx.isBegun = true
+  await answered(STATEMENT_MS, tx.client.query('BEGIN'))
+}
+
+async function beginAndExecute(
+  client: PgQueryable,
+  name: string,
+  parameters: readonly unknown[],
+): Promise<PgResult> {
+  const text = `BEGIN; EXECUTE ${name}(${parameters.map(literal).join(', ')})`
+  // Two statements have two results.
+  const results: PgResult | PgResult[] = await answered(STATEMENT_MS, client.query(text))
+  return [results].flat().at(-1) as PgResult
+}
+
+/**
+ * Text with anything but these characters goes in hexadecimal digits: they mean the same in every encoding and with every setting of the
+ * server, so that no text of a sender can end the literal. Most keys have nothing else, and can be read in the logs of the server.
+ */
+function literal(value: unknown): string {
+  if (value === null) return 'NULL'
+  if (typeof value !== 'string') throw new TypeError('A parameter must be text.')
+  if (/^[A-Za-z0-9_./: -]*$/.test(value)) return `'${value}'`
+  return `pg_catalog.convert_from(pg_catalog.decode('${hexOf(UTF8.encode(value))}', 'hex'), 'UTF8')`
+}
+
+const UTF8 = new TextEncoder()
+
 /** A name is missing or taken, or a plan no longer fits; the last two cases are the words of PgBouncer and of `pg`. */
-export function isUnusable(error: unknown): boolean {
+function isUnusable(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   if (code === '26000' || code === '42P05' || (code === '0A000' && !isOfStandby(error))) return true
   return (code === '08P01' || code === undefined) && /prepared statement/i.test(String(message))

@@ -1,4 +1,5 @@
 import { StoreError } from '../../../src/index.js'
+import { COLUMNS, type Column, INDEXES, REQUIRED, type SqlType } from '../columns.js'
 
 /** The statements that create a table of ours. */
 export interface TableDdl {
@@ -6,79 +7,103 @@ export interface TableDdl {
   readonly name: string
   /** The name without quotes, as SQLite lists it. */
   readonly plainName: string
-  /** The column of the primary key. */
-  readonly key: string
+  /** With their types; the first one is the key. */
+  readonly columns: Readonly<Record<string, string>>
   readonly createTable: string
-  /** One statement for each index. */
-  readonly createIndex: string
+  readonly createIndexes: readonly string[]
 }
 
-export interface TableLayout {
-  /** Appended to the name: of a second table beside the first. Default: nothing. */
-  readonly suffix?: string | undefined
-  /** The columns of each index, by its name. Default: `expires_at`. */
-  readonly indexes?: Readonly<Record<string, string>> | undefined
-  /** For rows of more than some hundred bytes. Default: without, because records are short and found by their key. */
-  readonly hasRowid?: boolean | undefined
+const TYPES: Readonly<Record<SqlType, string>> = {
+  key: 'TEXT',
+  token: 'TEXT',
+  word: 'TEXT',
+  text: 'TEXT',
+  message: 'TEXT',
+  integer: 'INTEGER',
+  ms: 'INTEGER',
+  bytes: 'BLOB',
 }
 
 /**
- * @param columns with their types; the first one is the key
+ * What lists and groups of failures ask of a row beside the columns of their index: with them, only the rows of a page are read. The rows are of some
+ * kilobytes, and lie apart.
+ */
+const ASKED: readonly Column[] = ['failed_at', 'failure', 'expires_at', 'kind', 'namespace', 'account']
+const COVERED: Readonly<Record<string, readonly Column[]>> = {
+  failures: [...ASKED, 'event_id'],
+  causes: [...ASKED, 'received_at', 'replays', 'first_at'],
+}
+
+/**
+ * The table of events.
+ *
  * @throws TypeError when the name is invalid
  */
-export function tableDdl(
-  table: string,
-  columns: Readonly<Record<string, string>>,
-  { suffix = '', indexes = { expires_at: '(expires_at)' }, hasRowid = false }: TableLayout = {},
-): TableDdl {
+export function eventsDdl(table: string): TableDdl {
   if (typeof table !== 'string' || !/^(?!sqlite_)[a-z_]\w{0,47}$/i.test(table)) {
     throw new TypeError(
       "table must be a name of 1 to 48 letters, digits and _, such as 'webhooks'; those that begin with sqlite_ are SQLite's own.",
     )
   }
-  const plainName = `${table}${suffix}`
-  const name = `"${plainName}"`
-  const [key = ''] = Object.keys(columns)
+  const columns = Object.entries(COLUMNS).map(([column, type], place) => {
+    const isRequired = REQUIRED.has(column as Column)
+    return [
+      column,
+      `${TYPES[type]}${isRequired ? ' NOT NULL' : ''}${place === 0 ? ' PRIMARY KEY' : ''}`,
+    ] as const
+  })
+  const indexes = INDEXES.map(({ suffix, columns, isOfFailures }) => {
+    const all = new Set([...columns, ...(COVERED[suffix] ?? [])])
+    return [suffix, `(${[...all].join(', ')})${isOfFailures ? ' WHERE failed_at IS NOT NULL' : ''}`] as const
+  })
+  return tableDdl(table, Object.fromEntries(columns), Object.fromEntries(indexes))
+}
+
+/**
+ * @param columns with their types; the first one is the key
+ * @param indexes the columns of each, by the end of its name
+ */
+export function tableDdl(
+  table: string,
+  columns: Readonly<Record<string, string>>,
+  indexes: Readonly<Record<string, string>>,
+): TableDdl {
   const definitions = Object.entries(columns).map(([column, type]) => `  ${column} ${type}`)
   return {
-    name,
-    plainName,
-    key,
-    createTable: `CREATE TABLE IF NOT EXISTS ${name} (\n${definitions.join(',\n')}\n)${hasRowid ? '' : ' WITHOUT ROWID'};\n`,
-    createIndex: Object.entries(indexes)
-      .map(
-        ([index, indexed]) => `CREATE INDEX IF NOT EXISTS "${plainName}_${index}" ON ${name} ${indexed};\n`,
-      )
-      .join(''),
+    name: `"${table}"`,
+    plainName: table,
+    columns,
+    createTable: `CREATE TABLE IF NOT EXISTS "${table}" (\n${definitions.join(',\n')}\n) WITHOUT ROWID;\n`,
+    createIndexes: Object.entries(indexes).map(
+      ([suffix, indexed]) => `CREATE INDEX IF NOT EXISTS "${table}_${suffix}" ON "${table}" ${indexed};\n`,
+    ),
   }
 }
 
-/** Deletes up to `@limit` records past their retention, oldest first: those whose column `by` is at most `@now`. */
-export function purgeStatement({ name, key }: Pick<TableDdl, 'name' | 'key'>, by = 'expires_at'): string {
-  return `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} WHERE ${by} <= @now ORDER BY ${by} LIMIT @limit)`
-}
+/** The columns of a table with this name, as `missingFrom` takes them. */
+export const FIND_COLUMNS = 'SELECT name, pk FROM pragma_table_info(?)'
 
-/** The columns of a table, as `pragma_table_info` lists them. */
 export interface FoundColumn {
   readonly name: string
   /** Its place in the primary key, from 1; 0 if it is not in it. */
   readonly pk: number
 }
 
-/** The parts of ours that a table lacks. The key must be its whole primary key, or ON CONFLICT does not work. */
-export function missingFrom(
-  found: readonly FoundColumn[],
-  columns: readonly string[],
-  key: string,
-): readonly string[] {
-  const missing = columns.filter((column) => !found.some(({ name }) => name === column))
+/**
+ * Refuses a table that lacks parts of ours. The key must be its whole primary key, or ON CONFLICT does not work.
+ *
+ * @param found none if there is no table
+ * @throws StoreError that names the parts, and says what to do
+ */
+export function checkColumns(found: readonly FoundColumn[], { name, columns }: TableDdl): void {
+  if (found.length === 0) return
+  const wanted = Object.keys(columns)
+  const [key = ''] = wanted
+  const missing = wanted.filter((column) => !found.some(({ name }) => name === column))
   const isKeyed = found.every(({ name, pk }) => Number(pk) > 0 === (name === key))
-  return isKeyed || missing.includes(key) ? missing : [`PRIMARY KEY (${key})`, ...missing]
-}
-
-/** The error of a migration that finds a table of the same name without parts of ours. */
-export function ofAnotherVersion(name: string, missing: readonly string[]): StoreError {
-  return new StoreError(
+  if (!isKeyed && !missing.includes(key)) missing.unshift(`PRIMARY KEY (${key})`)
+  if (missing.length === 0) return
+  throw new StoreError(
     'store_unavailable',
     `There is a table ${name} without ${missing.join(', ')}, so it was created by another version or another program. Rename it, or choose another name with the table option; its records are not carried over.`,
   )

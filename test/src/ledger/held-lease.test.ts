@@ -1,7 +1,8 @@
 import fc from 'fast-check'
+import { Discard, type KeepResult, RetryLater, type WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ALL_TRIES, BOOM, begin, ENDING, KEY, REFUSED, refused, throwing } from '../../support/delivering.js'
-import { deferred, never } from '../../support/promises.js'
+import { deferred, never, throws } from '../../support/promises.js'
 import { jump } from '../../support/time-jumps.js'
 import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
 
@@ -169,13 +170,14 @@ describe('a process that was stopped for longer than its lease', () => {
 
 type End = keyof typeof ENDING
 
-const ENDS: readonly End[] = ['complete', 'release']
+const ENDS: readonly End[] = ['complete', 'release', 'fail']
 
-const OUTCOME = { complete: 'handled', release: 'failed' } as const
+const OUTCOME = { complete: 'handled', release: 'failed', fail: 'failed' } as const
+const RECORDED = { complete: true, release: true, fail: 'failing' } as const
 
 /** A delivery whose handler ends at once, so that the next store call records the end. */
-const beginEnding = (end: End, reply?: () => unknown, options: object = {}) =>
-  begin(reply === undefined ? {} : { [end]: reply }, { on: { 'order.created': ENDING[end] }, ...options })
+const beginEnding = (end: End, reply: () => unknown = async () => RECORDED[end]) =>
+  begin({ [end]: reply }, { on: { 'order.created': ENDING[end] } })
 
 /** The reports, except the handler's own error. */
 const faults = ({ reports }: Begun) => reports.map(({ error }) => error).filter((error) => error !== BOOM)
@@ -184,6 +186,7 @@ describe('the end of a run', () => {
   test.each([
     ['complete', [604_800_000]],
     ['release', []],
+    ['fail', [expect.objectContaining({ code: 'handler_failed', isReplay: false, retainMs: 2_592_000_000 })]],
   ] as const)(
     'is recorded by one %s with the exact lease, and nothing is renewed any more',
     async (end, more) => {
@@ -222,10 +225,91 @@ describe('the end of a run', () => {
   })
 })
 
+describe('the end of a run on a ledger', () => {
+  const later = new RetryLater({ afterSeconds: 7 })
+  const discard = new Discard('free')
+  const retainMs = 2_592_000_000
+  const failedAs = (code: string) => expect.objectContaining({ key: KEY, code, isReplay: false, retainMs })
+  const failed = { outcome: 'failed', error: BOOM }
+
+  test.each<[string, () => unknown, KeepResult, object, readonly unknown[], Partial<WebhookOptions>?]>([
+    ['a failure', throws(BOOM), 'failing', failed, ['fail', failedAs('handler_failed')]],
+    ['a failure beside another run', throws(BOOM), 'in_flight', failed, ['fail', failedAs('handler_failed')]],
+    ['a failure of what was handled', throws(BOOM), 'handled', failed, ['fail', failedAs('handler_failed')]],
+    [
+      'a failure that parks',
+      throws(BOOM),
+      'parked',
+      { outcome: 'parked', error: BOOM },
+      ['fail', failedAs('handler_failed')],
+    ],
+    ['a RetryLater', throws(later), 'failing', { outcome: 'retry_later' }, ['fail', failedAs('retry_later')]],
+    ['a success', () => {}, 'failing', { outcome: 'handled' }, ['complete', retainMs]],
+    [
+      'a Discard',
+      throws(discard),
+      'failing',
+      { outcome: 'discarded' },
+      ['complete', retainMs, { reason: 'free' }],
+    ],
+    ['a failure that is not to be kept', throws(BOOM), 'failing', failed, ['release'], { keep: 'nothing' }],
+    [
+      'handledBefore',
+      () => {},
+      'failing',
+      { outcome: 'retry_later' },
+      ['release'],
+      { handledBefore: throws(later) },
+    ],
+  ])('by %s is one call', async (_, handler, kept, outcome, [method, ...more], options) => {
+    for (const fail of [() => kept, async () => kept]) {
+      const ended = await begin({ fail }, { on: { 'order.created': handler }, ...options })
+      expect(await ended.answer).toMatchObject(outcome)
+      await advance(ALL_TRIES)
+      expect(ended.calls.slice(1)).toEqual([[method, ended.lease(), ...more]])
+      expect(ended.codes()).toEqual((outcome as { error?: unknown }).error === BOOM ? ['boom'] : [])
+    }
+  })
+
+  test.each<[string, (work: Begun['work']) => void, unknown[]]>([
+    ['completed', (work) => work.resolve(undefined), ['complete', retainMs]],
+    ['sent again', (work) => work.reject(BOOM), ['fail', failedAs('handler_failed')]],
+  ])(
+    'is kept when it is given up, and after that its late end is %s',
+    async (_, settle, [method, ...more]) => {
+      const slow = deferred<KeepResult>()
+      const renew = () => sleep(1.5).then(granted)
+      const held = await begin({ fail: () => slow.promise, renew }, { maxRunSeconds: 20.5 })
+      await advance(20.5)
+      expect(held.answered()).toMatchObject({ outcome: 'timed_out', code: 'given_up' })
+      // One call at a time: after the renewal.
+      expect(held.called()).toEqual(['claim', 'renew'])
+      const drained = held.drain()
+      await advance(1)
+      expect(held.called()).toEqual(['claim', 'renew', 'fail'])
+      expect(drained.isResolved).toBe(false)
+      settle(held.work)
+      await advance(0.5)
+      expect(held.called()).toEqual(['claim', 'renew', 'fail'])
+      slow.resolve('failing')
+      await advance(0)
+      expect(drained.isResolved).toBe(true)
+      expect(held.calls.slice(2)).toEqual([
+        ['fail', held.lease(), failedAs('given_up')],
+        [method, held.lease(), ...more],
+      ])
+    },
+  )
+})
+
 describe('a store that does not record the end of a run', () => {
   const NOT_RECORDED = {
     complete: ['not_recorded', /ord_1 was handled.*may run again: The idempotency store's complete/],
     release: ['not_released', /ord_1 failed.*when its lease has run out: The idempotency store's release/],
+    fail: [
+      'not_kept',
+      /^The failure of test\/order\.created\/ord_1 could not be kept: The idempotency store's fail/,
+    ],
   } as const
 
   test.each(
@@ -273,18 +357,20 @@ describe('a store that does not record the end of a run', () => {
   })
 
   test.each([
-    ['is back', true, []],
-    ['is back, and another delivery has claimed the event', false, ['not_recorded']],
-  ])('is tried until it %s', async (_, answer, codes) => {
-    let reply: () => Promise<boolean> = refused
-    const ended = await beginEnding('complete', () => reply())
+    ['is back', 'complete', true, []],
+    ['is back, and another delivery has claimed the event', 'complete', false, ['not_recorded']],
+    ['is back, and another delivery has handled the event', 'fail', 'handled', []],
+    ['is back, and has parked the event, which the sender is not told any more', 'fail', 'parked', []],
+  ] as const)('is tried until it %s', async (_, end, answer, codes) => {
+    let reply: () => Promise<unknown> = refused
+    const ended = await beginEnding(end, () => reply())
     await advance(1)
-    expect(ended.answered()).toEqual({ outcome: 'handled' })
+    expect(ended.answered()).toMatchObject({ outcome: OUTCOME[end] })
     reply = async () => answer
     await advance(ALL_TRIES)
     await Promise.all(ended.kept())
-    expect(ended.called()).toEqual(['claim', ...Array(4).fill('complete')])
-    expect(ended.codes()).toEqual(codes)
+    expect(ended.called()).toEqual(['claim', ...Array(4).fill(end)])
+    expect(faults(ended).map(({ code }) => code)).toEqual(codes)
   })
 
   test.each(
@@ -324,12 +410,12 @@ test('there is one store call at a time for a delivery, whatever the store takes
       fc.array(replies, { minLength: 1, maxLength: 40, size: 'max' }),
       fc.integer({ min: 100, max: 9_000 }),
       fc.integer({ min: 0, max: 30_000 }),
-      fc.constantFrom('complete', 'release'),
+      fc.constantFrom(...ENDS),
       async (script, leaseMs, endsAtMs, end) => {
         let underWay = 0
         let most = 0
         let next = 0
-        const answer = async (): Promise<boolean> => {
+        const answer = async (): Promise<unknown> => {
           underWay += 1
           most = Math.max(most, underWay)
           const { after, answer } = script[next++ % script.length] as (typeof script)[number]
@@ -338,10 +424,8 @@ test('there is one store call at a time for a delivery, whatever the store takes
           if (answer === 'reject') throw REFUSED
           return answer === 'true'
         }
-        const held = await begin(
-          { renew: answer, complete: answer, release: answer },
-          { leaseSeconds: leaseMs / 1000 },
-        )
+        const ending = async () => (await answer()) && RECORDED[end]
+        const held = await begin({ renew: answer, [end]: ending }, { leaseSeconds: leaseMs / 1000 })
         await advance(endsAtMs / 1000)
         if (end === 'complete') held.work.resolve(undefined)
         else held.work.reject(BOOM)

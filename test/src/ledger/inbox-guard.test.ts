@@ -1,5 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { answerTo, Discard, type HandlerContext, type Inbox, RetryLater, StoreError } from 'tix-webhooks'
+import {
+  answerTo,
+  Discard,
+  type FailedDelivery,
+  type HandlerContext,
+  type Inbox,
+  RetryLater,
+  StoreError,
+} from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, sign } from '../../support/deliveries.js'
 import { BOOM, REFUSED, refused, throwing } from '../../support/delivering.js'
@@ -303,7 +311,7 @@ describe('an inbox that opens no transaction', () => {
     }
   })
 
-  test.each(['handled', 'discarded'])('and says %s misbehaves', async (status) => {
+  test.each(['handled', 'discarded', 'parked'])('and says %s misbehaves', async (status) => {
     const handler = vi.fn()
     const { send } = receivingWith(scriptedInbox(async () => ({ status })).inbox, {
       on: { 'order.created': handler },
@@ -421,6 +429,7 @@ const ENDS: readonly [
   ['returned', 'says duplicate, as SQLite does at its commit', saying('duplicate'), DUPLICATE],
   ['returned', 'says in_flight', saying('in_flight'), IN_FLIGHT],
   ['returned', 'says discarded', saying('discarded'), MISBEHAVED],
+  ['returned', 'says parked, and is no ledger', saying('parked'), MISBEHAVED],
   ['failed', 'says its status before its work has ended', notAwaiting, FAILED],
   ['returned', 'says a word outside the contract', returning({ status: 'Handled' }), MISBEHAVED],
   ['returned', 'fails at the commit', failingWith(REFUSED), UNREACHABLE],
@@ -441,6 +450,93 @@ const ENDS: readonly [
   ['thrown RetryLater', 'rolls back', rollingBack, RETRY_LATER],
   ['thrown RetryLater', 'says handled all the same', saying('handled'), MISBEHAVED],
 ]
+
+describe('an inbox that is a ledger', () => {
+  const about = { namespace: 'test', kind: 'order.created' }
+  const retainMs = 30 * 86_400_000
+
+  /** A scripted one, what it was asked to keep, and the order of that and of the ends of its transactions. */
+  function scriptedLedger(once: OnceScript) {
+    const order: string[] = []
+    const scripted = scriptedInbox(async (request, work) => {
+      try {
+        return await once(request, work)
+      } finally {
+        order.push('over')
+      }
+    })
+    const keep = vi.fn(async (_: FailedDelivery) => {
+      order.push('kept')
+      return 'failing'
+    })
+    Object.assign(scripted.inbox, { keep, forget: () => true, ledger: {} })
+    return { ...scripted, keep, order }
+  }
+
+  test('is told about the event, and says which attempt it is; a plain transaction has none', async () => {
+    const { inbox, requests } = scriptedLedger(async (_, work) => {
+      await work({}, { attempt: 3 })
+      return { status: 'handled' }
+    })
+    const attempts: unknown[] = []
+    const on = { 'order.created': (_: unknown, ctx: HandlerContext) => void attempts.push(ctx.attempt) }
+    for (const key of [undefined, () => null]) {
+      const { send, records } = receivingWith(inbox, { on, key })
+      await send(orderCreated({ id: 'ord_1' }))
+      expect(records).toMatchObject([{ outcome: 'handled' }])
+    }
+    expect(attempts).toEqual([3, undefined])
+    const more = { retainMs, maxRunMs: 300_000, about }
+    expect(requests).toEqual([
+      { key: 'test/order.created/ord_1', ...more },
+      { key: null, ...more },
+    ])
+  })
+
+  test.each<[string, keyof typeof HANDLERS, OnceScript, object, (string | undefined)?, object?]>([
+    ['a handler that fails', 'failed', rollingBack, FAILED, 'handler_failed'],
+    ['a RetryLater', 'thrown RetryLater', rollingBack, RETRY_LATER, 'retry_later'],
+    ['a roll-back that fails', 'failed', failingWith(REFUSED), FAILED, 'handler_failed'],
+    ['a success', 'returned', saying('handled'), HANDLED],
+    ['a Discard', 'thrown Discard', saying('discarded'), DISCARDED],
+    ['a commit whose end is unknown', 'returned', failingWith(REFUSED), UNREACHABLE],
+    ['an event that was parked', 'returned', async () => ({ status: 'parked' }), { outcome: 'parked' }],
+    ['an event that was parked meanwhile', 'thrown Discard', saying('parked'), { outcome: 'parked' }],
+    ['an event that another delivery handled', 'failed', saying('duplicate'), DUPLICATE],
+    ['a failure without a key', 'failed', rollingBack, FAILED, undefined, { key: () => null }],
+  ])(
+    'keeps what failed once its transaction is over: of %s',
+    async (_, how, once, outcome, code, options = {}) => {
+      const { inbox, keep, order } = scriptedLedger(once)
+      const { send, receiver } = receivingWith(inbox, {
+        on: { 'order.created': HANDLERS[how][0] },
+        ...options,
+      })
+      expect(await send(orderCreated({ id: 'ord_1' }))).toMatchObject(outcome)
+      await receiver.drain()
+      expect(order).toEqual(code === undefined ? ['over'] : ['over', 'kept'])
+      const failed = { key: 'test/order.created/ord_1', ...about, code, isReplay: false, retainMs }
+      expect(keep.mock.calls.map(([given]) => given)).toMatchObject(code === undefined ? [] : [failed])
+    },
+  )
+
+  test('keeps a handler that is given up once its transaction is over, whatever it does later', async () => {
+    const work = deferred()
+    const { inbox, keep, order } = scriptedLedger(async (_, run) => {
+      await run({}).catch(() => {})
+      await sleep(1)
+      throw REFUSED
+    })
+    const { send } = receivingWith(inbox, { maxRunSeconds: 5, on: { 'order.created': () => work.promise } })
+    const sent = send(orderCreated())
+    await advance(5)
+    expect(await sent).toMatchObject({ code: 'given_up' })
+    work.reject(BOOM)
+    await advance(60)
+    expect(order).toEqual(['over', 'kept'])
+    expect(keep.mock.calls).toMatchObject([[{ code: 'given_up' }]])
+  })
+})
 
 describe('a transaction', () => {
   test.each(ENDS)(

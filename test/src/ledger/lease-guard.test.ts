@@ -1,8 +1,8 @@
-import { type ClaimResult, StoreError } from 'tix-webhooks'
+import { type ClaimResult, Discard, StoreError } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { orderCreated, sign } from '../../support/deliveries.js'
+import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
 import { ALL_TRIES, begin, KEY, REFUSED, refused, type Script, throwing } from '../../support/delivering.js'
-import { deferred, never } from '../../support/promises.js'
+import { deferred, never, throws } from '../../support/promises.js'
 import { SOON } from '../../support/retry-after.js'
 import { jump } from '../../support/time-jumps.js'
 import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
@@ -24,6 +24,42 @@ describe('a claim', () => {
     const other = await begin({}, done)
     await other.answer
     expect(other.lease().token).not.toBe(asked.lease().token)
+  })
+
+  test.each<[string, Script, number, object, readonly unknown[]]>([
+    [
+      'a ledger',
+      { fail: never },
+      30,
+      { about: { namespace: 'test', account: 'acme', kind: 'order.created' } },
+      [{ reason: 'free' }],
+    ],
+    ['a store that is none', {}, 7, {}, []],
+  ])(
+    'says to %s what it keeps of the event, and so does its completion',
+    async (_, script, days, about, reason) => {
+      const asked = await begin(script, {
+        secret: undefined,
+        account: () => ({ id: 'acme', secret: SECRET }),
+        on: { 'order.created': throws(new Discard('free')) },
+      } as never)
+      await asked.answer
+      const retainMs = days * 86_400_000
+      expect(asked.calls).toEqual([
+        ['claim', { ...asked.lease(), leaseMs: 60_000, retainMs, ...about }],
+        ['complete', asked.lease(), retainMs, ...reason],
+      ])
+    },
+  )
+
+  test('that is answered with parked is believed of a ledger alone', async () => {
+    const claim = async () => ({ status: 'parked' })
+    const ofLedger = await begin({ claim, fail: never })
+    expect(await ofLedger.answer).toEqual({ outcome: 'parked' })
+    const { answer, called, handler } = await begin({ claim })
+    expect(await answer).toMatchObject({ outcome: 'unavailable', code: 'store_misbehaved' })
+    expect(called()).toEqual(['claim'])
+    expect(handler).not.toHaveBeenCalled()
   })
 
   test.each<[ClaimResult, object]>([

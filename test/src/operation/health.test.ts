@@ -46,7 +46,7 @@ test('a check that rejects is a problem without the text of its error', async ()
 
 test('a check that hangs is a problem after 2 s, and probes share it for a while', async () => {
   const check = vi.fn<() => Promise<void>>(never)
-  const health = healthOf(new Drain(), [check])
+  const health = healthOf(new Drain(), check)
   for (let probe = 0; probe < 4; probe++) {
     const answer = health()
     await advance(2)

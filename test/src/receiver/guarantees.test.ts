@@ -5,11 +5,12 @@ import {
   type BodyReader,
   createReceiver,
   type DeliveryRecord,
+  type EventRecord,
   type HandlerContext,
-  type IdempotencyStore,
-  type Inbox,
+  type LedgerStore,
   memoryStore,
   type Outcome,
+  type WebhookOptions,
 } from 'tix-webhooks'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import {
@@ -73,6 +74,7 @@ interface Plan {
 
 interface StorePlan extends Plan {
   readonly calls: readonly CallFate[]
+  readonly parkAfter?: { readonly attempts: number } | undefined
 }
 
 interface InboxPlan extends Plan {
@@ -89,6 +91,7 @@ const plan = {
 const plans: fc.Arbitrary<StorePlan> = fc.record({
   ...plan,
   calls: fc.array(callFates, { maxLength: 40, size: 'max' }),
+  parkAfter: fc.option(fc.record({ attempts: fc.integer({ min: 1, max: 3 }) }), { nil: undefined }),
 })
 
 const inboxPlans: fc.Arbitrary<InboxPlan> = fc.record({
@@ -108,13 +111,13 @@ const keyOf = (id: string): string => `test/order.created/${id}`
 
 /** The real history, reported by the handlers and the backend instead of the receivers. */
 interface Played<Tx, State> {
-  readonly guard: { readonly store: IdempotencyStore } | { readonly inbox: Inbox<Tx> }
+  readonly guard: Partial<WebhookOptions<PlannedDelivery, Tx>>
   /** The keys of deliveries that are the service's. */
   readonly authentic: Set<string>
   /** A run of the handler, which ends so. */
   run(id: string, ctx: HandlerContext<PlannedDelivery, Tx>, fate: HandlerFate): Promise<void>
   /** The state of an event, as it is when its answer is given. */
-  stateOf(id: string): State
+  stateOf(id: string): State | Promise<State>
 }
 
 /** Plays a plan in virtual time. */
@@ -125,6 +128,7 @@ async function playPlan<Tx, State>(
   const answers: (Answered & State)[] = []
   const records: DeliveryRecord[] = []
   const drains: Promise<void>[] = []
+  const lost: string[] = []
   let count = 0
 
   const options = {
@@ -139,7 +143,7 @@ async function playPlan<Tx, State>(
       ) => run(event.data.order.id, ctx, runs[count++] ?? { kind: 'returns', takes: 0 }),
     },
     onDelivery: (record: DeliveryRecord) => records.push(record),
-    onError: () => {},
+    onError: (error: unknown) => lost.push((error as Error).message),
   }
   const processes = [0, 1].map(() => createReceiver<PlannedDelivery, Tx>(options as never))
 
@@ -157,7 +161,8 @@ async function playPlan<Tx, State>(
     const receiving = receiver.receive({ header, body: bodyOf(planned, body), request: planned })
     if (planned.drain) drains.push(receiver.drain())
     const outcome = await receiving
-    answers.push({ planned, outcome, tookMs: performance.now() - startedAt, ...stateOf(id) })
+    const tookMs = performance.now() - startedAt
+    answers.push({ planned, outcome, tookMs, ...(await stateOf(id)) })
   }
 
   let at = 0
@@ -182,7 +187,7 @@ async function playPlan<Tx, State>(
     if (refusals !== undefined) expect(refusals).toContain(outcome.outcome)
     else expect([200, 500, 503]).toContain(answerTo(outcome).status)
   }
-  return answers
+  return { answers, lost }
 }
 
 /** Runs a plan with a store, checking for violations. */
@@ -195,22 +200,22 @@ async function live(plan: StorePlan) {
   const authentic = new Set<string>()
 
   const truth = memoryStore()
-  const observed: IdempotencyStore = {
+  const observed: LedgerStore = {
     ...truth,
     claim: (request) => {
       if (!authentic.has(request.key))
         faults.push(`the store was asked for ${request.key} before anything proved it`)
       return truth.claim(request)
     },
-    complete: async (lease, retainMs) => {
-      const changed = await truth.complete(lease, retainMs)
+    complete: async (lease, retainMs, discarded) => {
+      const changed = await truth.complete(lease, retainMs, discarded)
       if (changed) recorded.add(lease.key)
       return changed
     },
   }
 
-  const answers = await playPlan<undefined, { done: boolean; discarded: boolean }>(plan, {
-    guard: { store: storeBehind(plan.calls, observed) },
+  const { answers, lost } = await playPlan<undefined, StoreState>(plan, {
+    guard: { store: storeBehind(plan.calls, observed), parkAfter: plan.parkAfter },
     authentic,
     async run(id, ctx, fate) {
       const key = String(ctx.key)
@@ -226,9 +231,27 @@ async function live(plan: StorePlan) {
         throw error
       }
     },
-    stateOf: (id) => ({ done: done.has(id), discarded: discarded.has(id) }),
+    stateOf: async (id) => ({
+      done: done.has(id),
+      discarded: discarded.has(id),
+      kept: await truth.ledger.get(keyOf(id)),
+    }),
   })
+  for (const { planned, outcome } of answers) {
+    if (outcome.outcome !== 'failed' && outcome.outcome !== 'retry_later') continue
+    const key = keyOf(`ord_${planned.event}`)
+    const { state, rawBody } = (await truth.ledger.get(key)) ?? {}
+    const isKept = (state === 'handled' || state === 'discarded') === (rawBody === undefined)
+    if (!isKept && !lost.some((message) => message.startsWith(`The failure of ${key} could not be kept`)))
+      faults.push(`${key} failed, and is ${state} without its bytes`)
+  }
   return { answers, faults }
+}
+
+interface StoreState {
+  readonly done: boolean
+  readonly discarded: boolean
+  readonly kept: EventRecord | undefined
 }
 
 /** Runs a plan with an inbox, checking for violations. */
@@ -242,7 +265,7 @@ async function liveWithInbox(plan: InboxPlan) {
     record: database.records.get(keyOf(id)),
   })
 
-  const answers = await playPlan<Ledger, ReturnType<typeof stateOf>>(plan, {
+  const { answers } = await playPlan<Ledger, ReturnType<typeof stateOf>>(plan, {
     guard: {
       inbox: {
         once(request, work) {
@@ -303,10 +326,12 @@ test('G1, G2, G3, G5 hold for any schedule of deliveries, failures, slow handler
       expect(faults).toEqual([])
 
       // G2: an acknowledged event is done.
-      for (const { outcome, done, discarded } of answers) {
+      for (const { outcome, done, discarded, kept } of answers) {
         if (outcome.outcome === 'handled') expect(done).toBe(true)
         if (outcome.outcome === 'discarded') expect(discarded).toBe(true)
         if (outcome.outcome === 'duplicate') expect(done || discarded).toBe(true)
+        if (outcome.outcome === 'parked' && !done && !discarded)
+          expect(kept).toMatchObject({ state: 'parked', rawBody: expect.any(Uint8Array) })
       }
     }),
     { numRuns: 400 },

@@ -1,15 +1,18 @@
+import { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import { neon } from '@neondatabase/serverless'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
+import knex from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
+import { createPool } from 'mysql2'
 import mysql from 'mysql2/promise'
 import { Client, Pool } from 'pg'
 import postgres from 'postgres'
 import { Sequelize } from 'sequelize'
 import type { HandledRecords, Inbox, Purgeable } from 'tix-webhooks'
-import { mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
-import { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
-import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import { mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
+import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { DataSource } from 'typeorm'
 import { describe, expect, test } from 'vitest'
 import {
@@ -77,13 +80,10 @@ const SQLITE = {
 const ROWS: readonly Row[] = [
   { name: 'postgresStore', make: postgresStore as Factory, ...POSTGRES },
   { name: 'postgresInbox', make: postgresInbox as Factory, ...POSTGRES },
-  { name: 'postgresFailures', make: postgresFailures as Factory, ...POSTGRES },
   { name: 'mysqlStore', make: mysqlStore as Factory, ...MYSQL },
   { name: 'mysqlInbox', make: mysqlInbox as Factory, ...MYSQL },
-  { name: 'mysqlFailures', make: mysqlFailures as Factory, ...MYSQL },
   { name: 'sqliteStore', make: sqliteStore as Factory, ...SQLITE },
   { name: 'sqliteInbox', make: sqliteInbox as Factory, ...SQLITE },
-  { name: 'sqliteFailures', make: sqliteFailures as Factory, ...SQLITE },
 ]
 
 describe.each(ROWS)('$name', ({ name, make, pool, isNoPool, others, tables, options = [] }) => {
@@ -138,78 +138,32 @@ test.each([
 )
 
 const sql = postgres('postgres://127.0.0.1:1/none')
+const methods = (...names: string[]) => Object.fromEntries(names.map((name) => [name, () => {}]))
 
-/** They take what an inbox takes, but without `as`. */
-const forFailures = (inbox: string): string =>
-  inbox === '{ as: (client) => drizzle(client) }' ? 'Instead: postgresFailures(pool), with the Pool' : inbox
-
-describe.each([
-  ['postgresStore', postgresStore as (client: never, options?: object) => unknown],
-  ['postgresInbox', postgresInbox as (client: never, options?: object) => unknown],
-  ['postgresFailures', postgresFailures as (client: never, options?: object) => unknown],
-])('%s', (name, create) => {
-  // The objects themselves, made as their documentation does; of what is not installed here, the methods that it has.
-  const POOL_OF_PG = 'new Pool({ connectionString: process.env.DATABASE_URL })'
-  const NEON_POOL = `import { Pool } from '@neondatabase/serverless' and call ${name}(${POOL_OF_PG})`
-  test.each<[what: string, object: () => unknown, inbox: string, store: string]>([
-    [
-      'a DataSource of TypeORM',
-      () => new DataSource({ type: 'postgres' }),
-      '{ transaction: (work) => dataSource.transaction(work), query: async (manager, text, parameters) => (await manager.queryRunner.query(',
-      POOL_OF_PG,
-    ],
-    [
-      'a Sequelize',
-      () => new Sequelize({ dialect: 'postgres' }),
-      '{ transaction: (work) => sequelize.transaction(work), query: (transaction, text, parameters) => sequelize.query(',
-      POOL_OF_PG,
-    ],
-    ['the HTTP function of Neon', () => neon('postgresql://u:p@h.neon.tech/db'), NEON_POOL, NEON_POOL],
-    [
-      'a Drizzle database',
-      () => drizzle(pgPool),
-      '{ as: (client) => drizzle(client) }',
-      'postgresStore(pool)',
-    ],
-    [
-      'a Drizzle database',
-      () => drizzlePostgresJs(sql),
-      '{ as: (client) => drizzle(client) }',
-      'postgresStore(pool)',
-    ],
-    [
-      'a Kysely',
-      () => new Kysely({ dialect: new PostgresDialect({ pool: pgPool }) }),
-      '{ transaction: (work) => db.transaction().execute(work), query: async',
-      'postgresStore(pool)',
-    ],
-    ['a single Client of pg', () => new Client(), POOL_OF_PG, POOL_OF_PG],
-    [
-      'a knex',
-      () => Object.assign(() => {}, { raw() {}, transaction() {}, client: {} }),
-      '{ transaction: (work) => knex.transaction(work), query: async',
-      POOL_OF_PG,
-    ],
-    [
-      'a PGlite',
-      () => ({ query() {}, exec() {}, transaction() {}, waitReady: null }),
-      '{ transaction: (work) => db.transaction(work), query: async',
-      'pass that as inbox',
-    ],
-    [
-      'a Prisma client',
-      () => ({ $transaction() {}, $queryRawUnsafe() {}, $connect() {} }),
-      '{ transaction: (work) => prisma.$transaction(work, {',
-      POOL_OF_PG,
-    ],
-  ])('refuses %s, and shows the lines that work', (what, object, inbox, store) => {
-    const make = () => create(object() as never)
-    expect(make).toThrow(TypeError)
-    expect(make).toThrow(`This is ${what}`)
-    // Failures hand no transaction to a handler.
-    const lines = { postgresStore: store, postgresInbox: inbox, postgresFailures: forFailures(inbox) }[name]
-    expect(make).toThrow(lines)
-  })
+// The objects themselves, made as their documentation does; of what is not installed here, the methods that it has.
+test.each<[what: string, object: object, instead: string | undefined]>([
+  ['a DataSource of TypeORM', new DataSource({ type: 'postgres' }), 'fromTypeOrm(dataSource)'],
+  ['its EntityManager', new DataSource({ type: 'mysql' }).manager, 'fromTypeOrm(dataSource)'],
+  ['a Sequelize', new Sequelize({ dialect: 'postgres' }), 'fromSequelize(sequelize)'],
+  ['a Kysely', new Kysely({ dialect: new PostgresDialect({ pool: pgPool }) }), 'fromKysely(db)'],
+  ['a knex', knex({ client: 'pg' }), 'fromKnex(knex)'],
+  ['a MikroORM', MikroORM.prototype, 'fromMikroOrm(orm)'],
+  ['its EntityManager', EntityManager.prototype, 'fromMikroOrm(orm)'],
+  ['a Prisma client', methods('$transaction', '$queryRawUnsafe', '$connect'), 'fromPrisma(prisma)'],
+  ['a Drizzle database', drizzle(pgPool), 'a pool and { as: (client) => drizzle(client) }'],
+  ['one on postgres.js', drizzlePostgresJs(sql), 'a pool and { as: (client) => drizzle(client) }'],
+  ['a pool of mysql2 with callbacks', createPool('mysql://root@127.0.0.1:1/none'), 'pool.promise()'],
+  ['a PGlite', methods('query', 'exec', 'transaction'), 'a driver, { transaction, query },'],
+  ['the HTTP function of Neon', neon('postgresql://u:p@h.neon.tech/db'), undefined],
+  ['a single Client of pg', new Client(), undefined],
+  ['a single connection of MySQL', methods('beginTransaction', 'query'), undefined],
+  ['a pool with callbacks', { ...methods('query', 'end'), getConnection: (_: unknown) => {} }, undefined],
+])('%s is no pool, and the refusal names what to pass', (_, object, instead) => {
+  const advice = instead === undefined ? 'For other libraries' : `Pass ${instead} to an inbox. For other`
+  for (const make of [postgresStore, postgresInbox, mysqlStore, mysqlInbox] as Factory[]) {
+    expect(() => make(object as never)).toThrow(TypeError)
+    expect(() => make(object as never)).toThrow(`without their methods. ${advice}`)
+  }
 })
 
 test('as must be a function, and goes with a pool alone', () => {

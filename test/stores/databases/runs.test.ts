@@ -88,30 +88,34 @@ for (const { name, describe, clients, prepare } of SERVERS) {
   })
 }
 
+/** A purge in the background would wait for the pool, too. */
+const UNPURGED = { purgeEverySeconds: false } as const
+
 onPostgres('a pool of pg that a handler uses beside ctx.tx', () => {
   const database = testDatabase(postgresDdl)
 
   test.each([1, 2])('is named in the report of the handler that waits for itself: %i in use', async (max) => {
     const pool = openPg(database, { max })
     const { send, reports } = await endpoint({
-      inbox: postgresInbox(pool),
+      inbox: postgresInbox(pool, UNPURGED),
       timeoutSeconds: 1,
       maxRunSeconds: 1.5,
       on: { 'order.created': () => pool.query('SELECT 1') },
     })
     const held = await Promise.all(Array.from({ length: max - 1 }, () => pool.connect()))
-    expect((await send(orderCreated())).outcome).toBe('timed_out')
+    const { outcome } = await send(orderCreated())
+    for (const client of held) client.release()
+    expect(outcome).toBe('timed_out')
     expect(reports[0]?.message).toMatch(
       new RegExp(
         `no idle connection \\(${max} in use, 1 waiting\\).*Use ctx.tx alone.*connectionTimeoutMillis`,
       ),
     )
-    for (const client of held) client.release()
   })
 
   test('is not blamed where a handler is slow by itself', async () => {
     const { send, reports } = await endpoint({
-      inbox: postgresInbox(openPg(database, { max: 1 })),
+      inbox: postgresInbox(openPg(database, { max: 1 }), UNPURGED),
       timeoutSeconds: 1,
       maxRunSeconds: 1.5,
       on: { 'order.created': () => never() },
@@ -128,7 +132,7 @@ onMysql.each(POOLS)('a pool of $name that a handler uses beside ctx.tx', ({ name
     const more = name === 'mariadb' ? { acquireTimeout: 9_000 } : {}
     const pool = open(database, { connectionLimit: 1, more })
     const { send, reports } = await endpoint({
-      inbox: mysqlInbox(pool),
+      inbox: mysqlInbox(pool, UNPURGED),
       timeoutSeconds: 1,
       maxRunSeconds: 1.5,
       on: { 'order.created': () => pool.query('SELECT 1') },

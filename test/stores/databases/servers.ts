@@ -1,6 +1,5 @@
-import type { Inbox, JoinedInbox } from 'tix-webhooks'
 import { ddl as mysqlDdl } from 'tix-webhooks/mysql'
-import { type PostgresFailures, type PostgresInbox, ddl as postgresDdl } from 'tix-webhooks/postgres'
+import { type PostgresInbox, ddl as postgresDdl } from 'tix-webhooks/postgres'
 import { onTestFinished } from 'vitest'
 import { MYSQL_INBOX_CLIENTS } from '../../support/mysql-clients.js'
 import { testMysqlDatabase } from '../../support/mysql-database.js'
@@ -10,13 +9,12 @@ import { testDatabase } from '../../support/postgres-database.js'
 import { untilWaiting } from '../mysql/pools.js'
 
 /** A client library on one of the servers, which all have these methods. */
-export interface Client {
+interface Client {
   inbox(options?: {
     readonly idleTimeoutSeconds?: number
     readonly retentionSeconds?: number
-  }): Omit<PostgresInbox<unknown>, keyof Inbox<unknown>> &
-    Inbox<unknown> & { joinFailures?(failures: object): JoinedInbox<unknown> | undefined }
-  failures(): PostgresFailures
+    readonly purgeEverySeconds?: false
+  }): PostgresInbox<unknown>
   run(tx: unknown, statement: string): Promise<unknown>
 }
 
@@ -89,7 +87,7 @@ export const SERVERS = [
           const user = `u${Math.random().toString(36).slice(2)}`
           await database.query(`CREATE USER ${user} IDENTIFIED BY 'hunter2'`)
           onTestFinished(async () => void (await database.query(`DROP USER ${user}`)))
-          for (const table of [...tables, 'tix_webhooks_inbox_locks']) {
+          for (const table of [...tables, 'tix_webhooks_events_locks']) {
             await database.query(`GRANT ALL ON ${table} TO ${user}`)
           }
           const url = new URL(database.url)

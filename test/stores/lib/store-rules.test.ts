@@ -33,7 +33,7 @@ test('a checked store passes on what is valid, gives the very promises of the st
   const calls = [
     store.claim(CLAIM),
     store.renew(CLAIM, Number.MIN_VALUE),
-    store.complete(CLAIM, Number.MAX_SAFE_INTEGER),
+    store.complete(CLAIM, Number.MAX_SAFE_INTEGER, { reason: 'a test order' }),
     store.release(CLAIM),
     store.isHandled('k'),
     store.check(),
@@ -42,7 +42,7 @@ test('a checked store passes on what is valid, gives the very promises of the st
   expect(asked).toEqual([
     ['claim', CLAIM],
     ['renew', CLAIM, Number.MIN_VALUE],
-    ['complete', CLAIM, Number.MAX_SAFE_INTEGER],
+    ['complete', CLAIM, Number.MAX_SAFE_INTEGER, { reason: 'a test order' }],
     ['release', CLAIM],
     ['isHandled', 'k'],
     ['check'],

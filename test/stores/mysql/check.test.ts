@@ -1,4 +1,4 @@
-import { ddl, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
+import { ddl, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
 import { expect, test } from 'vitest'
 import { failedDelivery } from '../../support/failed-delivery.js'
 import { testMysqlDatabase } from '../../support/mysql-database.js'
@@ -54,7 +54,7 @@ const PARTS = [
   {
     part: 'a store',
     make(pool: AnyPool) {
-      const store = mysqlStore(pool)
+      const store = mysqlStore(pool, { purgeEverySeconds: false })
       async function deliver(): Promise<void> {
         for (const call of [all, (one: (key: string) => Promise<unknown>) => one('alone')]) {
           await call((key) => store.claim(lease(key)))
@@ -63,6 +63,10 @@ const PARTS = [
           await call((key) => store.complete(lease(key), DAY_MS))
           await call((key) => store.isHandled(key))
         }
+        await store.fail(lease('failed'), failedDelivery({ key: 'failed' }))
+        await store.claim(lease('failed'))
+        await store.keep(failedDelivery())
+        await store.ledger.discard('failed', { reason: 'by hand' })
       }
       return { deliver, check: store.check, migrate: store.migrate }
     },
@@ -70,7 +74,7 @@ const PARTS = [
   {
     part: 'an inbox',
     make(pool: AnyPool) {
-      const inbox = mysqlInbox(pool)
+      const inbox = mysqlInbox(pool, { purgeEverySeconds: false })
       async function deliver(): Promise<void> {
         const request = { key: 'k', retainMs: DAY_MS }
         const during = () => inbox.once(request, () => expect.fail('It ran'))
@@ -79,24 +83,10 @@ const PARTS = [
         })
         expect(await during()).toEqual({ status: 'duplicate' })
         expect(await inbox.isHandled('k')).toBe(true)
+        await inbox.keep(failedDelivery())
+        await inbox.once({ ...request, key: failedDelivery().key }, async () => {})
       }
       return { deliver, check: inbox.check, migrate: inbox.migrate }
-    },
-  },
-  {
-    part: 'failures',
-    make(pool: AnyPool) {
-      const failures = mysqlFailures(pool)
-      async function deliver(): Promise<void> {
-        await failures.keep(failedDelivery())
-        await failures.get('k')
-        const filter = { eventId: 'evt_1' }
-        await failures.list(filter)
-        await failures.groups(filter)
-        await failures.count(filter)
-        await failures.delete('test/order.created/ord_1')
-      }
-      return { deliver, check: failures.check, migrate: failures.migrate }
     },
   },
 ]

@@ -1,6 +1,5 @@
 import { inspect } from 'node:util'
-import type { JoinedInbox } from 'tix-webhooks'
-import { ddl, type MysqlDriver, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
+import { ddl, type MysqlDriver, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
 import { beforeEach, expect, test } from 'vitest'
 import { failedDelivery } from '../../support/failed-delivery.js'
 import { testMysqlDatabase } from '../../support/mysql-database.js'
@@ -10,7 +9,7 @@ import { type AnyPool, MYSQL2, POOLS } from './pools.js'
 
 const DAY_MS = 86_400_000
 const KEY = 'test/order.created/ord_1'
-const REQUEST = { key: KEY, failureKey: KEY, retainMs: DAY_MS, runsParked: false, report: () => {} }
+const REQUEST = { key: KEY, retainMs: DAY_MS }
 const IN_FLIGHT = { status: 'in_flight' }
 const CLAIM = { token: 't', leaseMs: DAY_MS, retainMs: DAY_MS }
 const FAILED = failedDelivery({ key: KEY })
@@ -60,8 +59,7 @@ const ROWS = LEVELS.flatMap(([level, seen]) => CLIENTS.map((client) => ({ level,
 onMysql.each(ROWS)('at $level, over $client.name', ({ level, seen, client }) => {
   const database = testMysqlDatabase('CREATE TABLE effects (id INT)', ddl)
   beforeEach(async () => {
-    for (const table of ['effects', 'tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_failures'])
-      await database.query(`DELETE FROM ${table}`)
+    for (const table of ['effects', 'tix_webhooks_events']) await database.query(`DELETE FROM ${table}`)
   })
 
   // Whatever waits for another transaction fails.
@@ -80,9 +78,9 @@ onMysql.each(ROWS)('at $level, over $client.name', ({ level, seen, client }) => 
 
   test('a connection is given back at its level', async () => {
     const pool = client.as(openPool(1))
-    const [inbox, failures] = [mysqlInbox(pool), mysqlFailures(pool)]
+    const inbox = mysqlInbox(pool)
     let found: unknown
-    for (const read of [() => inbox.isHandled(KEY), () => failures.count(), inbox.check, failures.check]) {
+    for (const read of [() => inbox.isHandled(KEY), () => inbox.ledger.count(), inbox.check]) {
       await read()
       await inbox.once({ key: null, retainMs: DAY_MS }, async (tx) => {
         found = await seenBy(tx as unknown as Querying)
@@ -92,17 +90,17 @@ onMysql.each(ROWS)('at $level, over $client.name', ({ level, seen, client }) => 
     }
   })
 
-  test('an inbox and its failures know and wait for nothing of a handler that runs, whose level stays', async () => {
+  test('an inbox knows and waits for nothing of a handler that runs, whose level stays', async () => {
     const pool = client.as(openPool())
-    const [inbox, failures] = [mysqlInbox(pool), mysqlFailures(pool)]
-    const joined = inbox.joinFailures?.(failures) as JoinedInbox<Querying>
+    const inbox = mysqlInbox(pool)
+    const { ledger } = inbox
     const unexpected = (): Promise<void> => expect.fail('It ran')
-    expect(await joined.keep(FAILED)).toBe('failing')
+    expect(await inbox.keep(FAILED)).toBe('failing')
 
     const [begun, ended] = [deferred(), deferred()]
     const found: unknown[] = []
-    const failing = joined.once(REQUEST, async (tx) => {
-      found.push(...(await seenBy(tx)))
+    const failing = inbox.once(REQUEST, async (tx) => {
+      found.push(...(await seenBy(tx as unknown as Querying)))
       begun.resolve()
       await ended.promise
       throw new Error('It failed')
@@ -110,33 +108,22 @@ onMysql.each(ROWS)('at $level, over $client.name', ({ level, seen, client }) => 
     await Promise.race([begun.promise, failing])
     expect(found).toEqual(seen)
 
-    expect(await joined.once(REQUEST, unexpected)).toEqual(IN_FLIGHT)
     expect(await inbox.once(REQUEST, unexpected)).toEqual(IN_FLIGHT)
     expect(await inbox.isHandled(KEY)).toBe(false)
-    expect(await joined.keep(FAILED)).toBe('in_flight')
-    expect(await failures.get(KEY)).toMatchObject({ state: 'failing', attempts: 1 })
-    expect([await failures.list(), await failures.groups(), await failures.count()]).toMatchObject([
-      [{}],
-      [{}],
-      1,
-    ])
+    expect(await inbox.keep(FAILED)).toBe('in_flight')
+    expect(await ledger.discard(KEY, { reason: 'by hand' })).toBe('in_flight')
+    expect(await ledger.get(KEY)).toMatchObject({ state: 'failing', attempts: 1 })
+    expect([await ledger.list(), await ledger.groups(), await ledger.count()]).toMatchObject([[{}], [{}], 1])
     await inbox.check()
-    await failures.check()
     ended.resolve()
     await expect(failing).rejects.toThrow('It failed')
 
-    await using other = await database.connect()
-    await other.query('START TRANSACTION')
-    await other.query("UPDATE tix_webhooks_failures SET state = 'parked'")
-    const beside = await joined.once(REQUEST, unexpected).catch(({ code }) => ({ status: code as string }))
-    expect(['in_flight', 'store_unavailable']).toContain(beside.status)
-    await other.query('ROLLBACK')
-    expect(await joined.once(REQUEST, async () => {})).toEqual({ status: 'handled' })
-    expect(await joined.once(REQUEST, unexpected)).toEqual({ status: 'duplicate' })
-    expect([await inbox.isHandled(KEY), await failures.count()]).toEqual([true, 0])
-    const parked = { ...REQUEST, key: 'other', failureKey: 'other' }
-    await joined.keep(failedDelivery({ key: 'other', parkAfter: { attempts: 1 } }))
-    expect(await joined.once(parked, unexpected)).toEqual({ status: 'parked' })
+    expect(await inbox.once(REQUEST, async () => {})).toEqual({ status: 'handled' })
+    expect(await inbox.once(REQUEST, unexpected)).toEqual({ status: 'duplicate' })
+    expect([await inbox.isHandled(KEY), await ledger.count()]).toEqual([true, 0])
+    const parked = { ...REQUEST, key: 'other' }
+    await inbox.keep(failedDelivery({ key: 'other', parkAfter: { attempts: 1 } }))
+    expect(await inbox.once(parked, unexpected)).toEqual({ status: 'parked' })
   })
 
   test.skipIf(client.name === 'a driver')('a store knows what is committed', async () => {
@@ -148,7 +135,7 @@ onMysql.each(ROWS)('at $level, over $client.name', ({ level, seen, client }) => 
     expect(await claimAll('other')).toEqual(keys.map(() => 'in_flight'))
     await using other = await database.connect()
     await other.query('START TRANSACTION')
-    await other.query("UPDATE tix_webhooks SET state = 'completed'")
+    await other.query("UPDATE tix_webhooks_events SET state = 'handled'")
     expect(await Promise.all(keys.map(store.isHandled))).toEqual(keys.map(() => false))
     await other.query('ROLLBACK')
     await store.check()

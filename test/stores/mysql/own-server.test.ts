@@ -1,5 +1,5 @@
 import { createConnection, createPool } from 'mysql2/promise'
-import { mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
+import { mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { eventually } from '../../support/eventually.js'
 import { failedDelivery } from '../../support/failed-delivery.js'
@@ -16,8 +16,8 @@ const unavailable = (message: RegExp) => ({
   message: expect.toSatisfy((text: string) => message.test(text) && !text.includes('hunter2')),
 })
 
-/** The three of a pool. */
-const allOf = (pool: AnyPool) => [mysqlStore(pool), mysqlInbox(pool), mysqlFailures(pool)]
+/** Both of a pool. */
+const allOf = (pool: AnyPool) => [mysqlStore(pool), mysqlInbox(pool)]
 
 /** Settings of the whole server, or of its start. */
 onOwnMysql('a server of its own', () => {
@@ -61,8 +61,7 @@ onOwnMysql('a server of its own', () => {
   })
   afterAll(() => server.stop())
   beforeEach(async () => {
-    const tables = ['effects', 'tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_failures']
-    await run(...tables.map((table) => `DELETE FROM ${table}`))
+    await run('DELETE FROM effects', 'DELETE FROM tix_webhooks_events')
   })
 
   /** For new connections, until the test ends. */
@@ -93,13 +92,13 @@ onOwnMysql('a server of its own', () => {
         [urlAs('app', 'other'), shortly, /^The server refused the user or the password of the connection/],
       ] as const) {
         const pool = open(url, options)
-        const [store, inbox, failures] = [mysqlStore(pool), mysqlInbox(pool), mysqlFailures(pool)]
+        const [store, inbox] = [mysqlStore(pool), mysqlInbox(pool)]
         for (const call of [
-          ...[store, inbox, failures].map((one) => () => one.check()),
+          ...[store, inbox].map((one) => () => one.check()),
           () => store.claim(CLAIM),
           () => store.complete(CLAIM, HOUR_MS),
           () => inbox.once(ONCE, () => expect.fail('It ran')),
-          () => failures.keep(failedDelivery()),
+          () => inbox.keep(failedDelivery()),
         ]) {
           await expect(call()).rejects.toMatchObject(unavailable(message))
         }
@@ -113,10 +112,8 @@ onOwnMysql('a server of its own', () => {
         unavailable(/^The connections of this pool have autocommit off/),
       )
       expect(await mysqlInbox(pool).once(ONCE, async () => {})).toEqual({ status: 'handled' })
-      expect(await mysqlFailures(pool).keep(failedDelivery())).toBe('failing')
-      expect(await run('SELECT COUNT(*) AS n FROM tix_webhooks_inbox JOIN tix_webhooks_failures')).toEqual([
-        { n: 1 },
-      ])
+      expect(await mysqlInbox(pool).keep(failedDelivery())).toBe('failing')
+      expect(await run('SELECT COUNT(*) AS n FROM tix_webhooks_events')).toEqual([{ n: 2 }])
     })
 
     test('migrate() needs CREATE, SELECT and INSERT, and names them to a user without, who may not see the columns', async () => {
@@ -126,11 +123,11 @@ onOwnMysql('a server of its own', () => {
         /has no rights on `app`.* one that runs \w+\.migrate\(\) CREATE, SELECT and INSERT/,
       )
       for (const [right, isEnough] of [
-        ['CREATE', [false, false, false]],
-        ['SELECT', [true, false, true]],
-        ['INSERT', [true, true, true]],
+        ['CREATE', [false, false]],
+        ['SELECT', [true, false]],
+        ['INSERT', [true, true]],
       ] as const) {
-        await run(`GRANT ${right} ON app.* TO migrates`, 'DELETE FROM tix_webhooks_inbox_locks')
+        await run(`GRANT ${right} ON app.* TO migrates`, 'DELETE FROM tix_webhooks_events_locks')
         const pool = open(urlAs('migrates', 'hunter2'))
         for (const [i, { migrate }] of allOf(pool).entries()) {
           if (isEnough[i]) await migrate()
@@ -169,22 +166,18 @@ onOwnMysql('a server of its own', () => {
 
     test('an answer that rests on a read waits for a flush, whether or not a commit is in a binary log', async () => {
       const pool = open(at, { session: ['SET sql_log_bin = 0'] })
-      const [store, inbox, failures] = [mysqlStore(pool), mysqlInbox(pool), mysqlFailures(pool)]
-      const joined = inbox.joinFailures?.(failures)
+      const [store, inbox] = [mysqlStore(pool), mysqlInbox(pool)]
       await store.claim(CLAIM)
       await store.complete(CLAIM, HOUR_MS)
-      await inbox.once(ONCE, async () => {})
-      await failures.keep(failedDelivery({ key: 'parked', parkAfter: { attempts: 1 } }))
-      const request = { retainMs: HOUR_MS, failureKey: 'parked', runsParked: false, report: () => {} }
+      await store.keep(failedDelivery({ key: 'parked', parkAfter: { attempts: 1 } }))
       const unexpected = () => expect.fail('It ran')
       const calls: readonly (readonly [() => Promise<unknown>, unknown])[] = [
         [() => store.claim({ ...CLAIM, token: 'other' }), { status: 'completed' }],
+        [() => store.claim({ ...CLAIM, key: 'parked' }), { status: 'parked' }],
         [() => store.isHandled('k'), true],
         [() => inbox.once(ONCE, unexpected), { status: 'duplicate' }],
+        [() => inbox.once({ ...ONCE, key: 'parked' }, unexpected), { status: 'parked' }],
         [() => inbox.isHandled('k'), true],
-        [async () => joined?.once({ ...request, key: 'parked' }, unexpected), { status: 'parked' }],
-        [async () => joined?.once({ ...request, key: null }, unexpected), { status: 'parked' }],
-        [() => failures.get('parked'), expect.objectContaining({ state: 'parked' })],
       ]
       const flushes = async () =>
         Number((await run("SHOW GLOBAL STATUS LIKE 'Innodb_data_fsyncs'"))[0]?.Value)
@@ -197,26 +190,14 @@ onOwnMysql('a server of its own', () => {
       }
     })
 
-    test('a max_allowed_packet that is too small is warned of, and named', async () => {
-      const warnings = vi.spyOn(console, 'warn').mockImplementation(() => {})
-      onTestFinished(() => warnings.mockRestore())
-      await setGlobal('max_allowed_packet', 2_359_296)
-      const largest = mysqlFailures(open(at))
-      await largest.check()
-      expect(await largest.keep(failedDelivery({ rawBody: new Uint8Array(1024 * 1024) }))).toBe('failing')
-      expect(await largest.delete('test/order.created/ord_1')).toBe(true)
-      expect(warnings).not.toHaveBeenCalled()
-      await run('SET GLOBAL max_allowed_packet = 65536')
-      const failures = mysqlFailures(open(at))
-      for (const _ of [1, 2]) await failures.check()
-      expect(warnings.mock.calls).toEqual([
-        [expect.stringMatching(/^tix-webhooks: max_allowed_packet .* at least 2359296/)],
-      ])
+    test('a max_allowed_packet that is too small is named', async () => {
+      await setGlobal('max_allowed_packet', 65_536)
+      const store = mysqlStore(open(at))
       const large = failedDelivery({ rawBody: new Uint8Array(100_000) })
-      const message = /larger than max_allowed_packet of the server/
-      await expect(failures.keep(large)).rejects.toMatchObject(unavailable(message))
-      expect(await failures.keep(failedDelivery({ rawBody: new Uint8Array(20_000) }))).toBe('failing')
-      expect((await failures.get('test/order.created/ord_1'))?.rawBody).toHaveLength(20_000)
+      const message = /larger than max_allowed_packet/
+      await expect(store.keep(large)).rejects.toMatchObject(unavailable(message))
+      expect(await store.keep(failedDelivery({ rawBody: new Uint8Array(20_000) }))).toBe('failing')
+      expect((await store.ledger.get('test/order.created/ord_1'))?.rawBody).toHaveLength(20_000)
     })
 
     // As it is set here, the server rolls back all of the transaction, as soon as it would wait.
@@ -238,7 +219,9 @@ onOwnMysql('a server of its own', () => {
           await query("INSERT INTO effects VALUES ('after')")
         })
         await expect(once).rejects.toMatchObject(isSwallowed ? { code: 'rolled_back' } : { errno: 1205 })
-        expect(await run('SELECT id FROM effects UNION ALL SELECT run FROM tix_webhooks_inbox')).toEqual([])
+        expect(
+          await run('SELECT id FROM effects UNION ALL SELECT event_key FROM tix_webhooks_events'),
+        ).toEqual([])
       },
     )
   })
@@ -252,7 +235,7 @@ onOwnMysql('a server of its own', () => {
       for (const one of allOf(pool)) await eventually(() => one.check())
       const claimed = await mysqlStore(pool).claim({ ...CLAIM, key: name })
       expect(claimed).toEqual({ status: 'claimed', attempt: 1 })
-      expect(await mysqlInbox(pool).once({ ...ONCE, key: name }, async () => {})).toEqual({
+      expect(await mysqlInbox(pool).once({ ...ONCE, key: `${name} in an inbox` }, async () => {})).toEqual({
         status: 'handled',
       })
     }

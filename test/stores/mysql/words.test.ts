@@ -1,4 +1,4 @@
-import { type MysqlDriver, type MysqlPool, mysqlFailures, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
+import { type MysqlDriver, type MysqlPool, mysqlInbox, mysqlStore } from 'tix-webhooks/mysql'
 import { describe, expect, test } from 'vitest'
 import { failedDelivery } from '../../support/failed-delivery.js'
 
@@ -77,19 +77,13 @@ function recorder({ id, count, value }: Answering) {
 
 const LEASE_MS = 60_000
 const lease = (key: string) => ({ key, token: 't', leaseMs: LEASE_MS, retainMs: LEASE_MS })
-const request = (key: string | null, runsParked = false) => ({
-  key,
-  retainMs: LEASE_MS,
-  failureKey: 'k',
-  runsParked,
-  report() {},
-})
+const request = (key: string | null) => ({ key, retainMs: LEASE_MS })
 const FAILED = failedDelivery({ parkAfter: { attempts: 2, ms: 2 } })
-const POSITION = { atMs: 1, key: 'k' }
+const POSITION = { receivedAt: new Date(1), key: 'k' }
 
 /** What each method is called with: several at once, because calls that wait together are sent in other statements. */
 const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
-  claim: ['a', 'b', 'c', 'd'].map((key) => [lease(key)]),
+  claim: [...['a', 'b', 'c', 'd'].map((key) => [lease(key)]), [{ ...lease('e'), replay: { seen: 1 } }]],
   renew: ['a', 'b', 'c', 'd'].map((key) => [lease(key), LEASE_MS]),
   complete: ['a', 'b', 'c', 'd'].map((key) => [lease(key), LEASE_MS]),
   release: ['a', 'b', 'c', 'd'].map((key) => [lease(key)]),
@@ -97,10 +91,12 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   check: [[]],
   purge: [[]],
   migrate: [[]],
-  once: [[request('k')], [request('k', true)], [request(null)]],
+  once: [[request('k')], [{ ...request('k'), replay: { seen: 1 } }], [request(null)]],
   keep: [[FAILED], [{ ...FAILED, isReplay: true, account: 'a', orderId: 'o', eventId: 'e' }]],
+  fail: [[lease('k'), FAILED]],
+  forget: [['k']],
   get: [['k']],
-  delete: [['k']],
+  discard: [['k', { reason: 'by hand' }]],
   list: [
     [],
     [
@@ -118,7 +114,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   groups: [[], [{ account: 'a', namespace: 'n', eventId: 'e' }]],
   count: [[{ state: 'failing' }]],
 }
-const NOT_SENDING = ['hint', 'joinFailures', 'recordIfNewest']
+const NOT_SENDING = ['hint', 'recordIfNewest']
 
 /** The statements of all methods, whatever the server answers, by method. */
 async function statements(): Promise<Map<string, Set<string>>> {
@@ -128,11 +124,9 @@ async function statements(): Promise<Map<string, Set<string>>> {
       const recorded = recorder(answering)
       const client = recorded[library] as MysqlPool
       const inbox = mysqlInbox(client)
-      const failures = mysqlFailures(client)
       const stores = library === 'pool' ? [mysqlStore(recorded.pool)] : []
-      const joined = inbox.joinFailures?.(failures)
-      for (const one of [...stores, inbox, failures, joined]) {
-        for (const [name, method] of Object.entries(one ?? {})) {
+      for (const one of [...stores, inbox, ...stores.map(({ ledger }) => ledger)]) {
+        for (const [name, method] of Object.entries(one)) {
           if (typeof method !== 'function' || NOT_SENDING.includes(name)) continue
           const calls = CALLS[name] ?? expect.fail(`Add ${name} to the calls of this test`)
           const work = async (tx: never) =>
@@ -151,10 +145,10 @@ async function statements(): Promise<Map<string, Set<string>>> {
   return found
 }
 
-/** Words of SQL are in capital letters; names are not, unless they are quoted. */
+/** Words of SQL are in capital letters, or functions; names are not, unless they are quoted. */
 function bareNames(sql: string): string[] {
   const bare = sql.replaceAll(/`[^`]*`|'[^']*'|@+\w+/g, ' ')
-  return bare.match(/[A-Za-z_]\w*/g)?.filter((word) => word !== word.toUpperCase()) ?? []
+  return bare.match(/[A-Za-z_]\w*\b(?!\()/g)?.filter((word) => word !== word.toUpperCase()) ?? []
 }
 
 describe('the names in our statements', () => {

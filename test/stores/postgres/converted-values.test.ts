@@ -1,18 +1,12 @@
 import { CamelCasePlugin, Kysely, ParseJSONResultsPlugin, PostgresDialect } from 'kysely'
 import { type Pool, types } from 'pg'
 import postgres from 'postgres'
-import {
-  ddl,
-  type PostgresDriver,
-  postgresFailures,
-  postgresInbox,
-  postgresStore,
-} from 'tix-webhooks/postgres'
+import { ddl, fromKysely, type PostgresDriver, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, expect, test } from 'vitest'
+import { failedDelivery } from '../../support/failed-delivery.js'
 import { onPostgres } from '../../support/on-servers.js'
-import { kyselyDriver, openPg, openPostgresJs } from '../../support/postgres-clients.js'
+import { openPg, openPostgresJs } from '../../support/postgres-clients.js'
 import { type TestDatabase, testDatabase } from '../../support/postgres-database.js'
-import { expectKept } from '../databases/kept.js'
 
 const HOUR_MS = 3_600_000
 const at = (second: number): string => `2026-11-22T10:00:0${second}Z`
@@ -35,7 +29,8 @@ function changing(
   database: TestDatabase,
   change: (value: unknown, name: string) => unknown,
 ): PostgresDriver<unknown> {
-  const driver = kyselyDriver(new Kysely({ dialect: new PostgresDialect({ pool: openPg(database) }) }))
+  const pool = openPg(database)
+  const driver = fromKysely(new Kysely({ dialect: new PostgresDialect({ pool }) }), pool)
   return {
     transaction: driver.transaction as PostgresDriver<unknown>['transaction'],
     query: async (tx, sql, parameters) =>
@@ -90,7 +85,7 @@ const formats = {
   extra_float_digits: '-3',
 }
 
-/** A pool or a driver for an inbox and failures. */
+/** A pool or a driver for an inbox. */
 const CLIENTS: [string, (database: TestDatabase) => Pool | PostgresDriver<unknown>][] = [
   ...POOLS,
   ['has another encoding', (database) => openPg(database, { settings: { client_encoding: 'SJIS' } })],
@@ -100,7 +95,7 @@ const CLIENTS: [string, (database: TestDatabase) => Pool | PostgresDriver<unknow
     (database) => {
       const dialect = new PostgresDialect({ pool: openPg(database) })
       const plugins = [new ParseJSONResultsPlugin(), new CamelCasePlugin()]
-      return kyselyDriver(new Kysely({ dialect, plugins })) as PostgresDriver<unknown>
+      return fromKysely(new Kysely({ dialect, plugins })) as PostgresDriver<unknown>
     },
   ],
   ['raises text (a driver of two methods)', (database) => changing(database, upper)],
@@ -109,7 +104,7 @@ const CLIENTS: [string, (database: TestDatabase) => Pool | PostgresDriver<unknow
 
 onPostgres('values that the user’s client converts', () => {
   const database = testDatabase(ddl)
-  beforeEach(() => database.query('TRUNCATE tix_webhooks, tix_webhooks_inbox, tix_webhooks_inbox_newest'))
+  beforeEach(() => database.query('TRUNCATE tix_webhooks_events, tix_webhooks_events_newest'))
 
   test.each(CLIENTS)(
     'by a client that %s: an event is recorded once, and each change of a list is answered by its place',
@@ -129,15 +124,28 @@ onPostgres('values that the user’s client converts', () => {
       expect(await ask('a', SUBJECTS.slice(0, 3), 5)).toEqual(['handled', [true, true, true]])
       expect(await ask('a', SUBJECTS, 5)).toEqual(['duplicate', undefined])
       expect(await ask('b', SUBJECTS, 4)).toEqual(['handled', SUBJECTS.map((_, i) => i >= 3)])
-      expect(await database.column('SELECT subject FROM tix_webhooks_inbox_newest ORDER BY subject')).toEqual(
-        [...SUBJECTS].sort(),
-      )
+      expect(
+        await database.column('SELECT subject FROM tix_webhooks_events_newest ORDER BY subject'),
+      ).toEqual([...SUBJECTS].sort())
     },
   )
 
-  test.each(CLIENTS)('by a client that %s: failures keep all that they are given', (_, open) =>
-    expectKept(postgresFailures(open(database) as Pool)),
-  )
+  test.each(CLIENTS)('by a client that %s: an inbox keeps all of a failure', async (_, open) => {
+    const { keep, ledger } = postgresInbox(open(database) as Pool)
+    const text = 'Größe, 東京, 🎟️ "quoted" \\ \n'
+    const { isReplay, retainMs, rawBody, code, message, group, ...failed } = failedDelivery({
+      ...{ key: 'Kept/Key', account: text, kind: text, eventId: 'evt_007', orderId: '007', message: text },
+      rawBody: Uint8Array.from({ length: 512 }, (_, i) => i),
+    })
+    for (const count of [1, 2]) {
+      expect(await keep({ ...failed, isReplay, retainMs, rawBody, code, message, group })).toBe('failing')
+      const expected = { ...failed, rawBody, state: 'failing', failure: { code, message, group, count } }
+      expect(await ledger.get('Kept/Key')).toMatchObject(expected)
+      expect(await ledger.list({ orderId: '007', bodies: true })).toMatchObject([expected])
+    }
+    expect(await ledger.groups()).toMatchObject([{ group, count: 1, kind: text, message: text }])
+    expect(await ledger.count({ kind: text })).toBe(1)
+  })
 
   test.each(POOLS)('by a client that %s: a store claims, completes and releases as ever', async (_, open) => {
     const store = postgresStore(open(database))
@@ -157,7 +165,11 @@ onPostgres('values that the user’s client converts', () => {
   const request = { key: 'k', retainMs: HOUR_MS }
 
   test.each<[string, (value: unknown, name: string) => unknown]>([
-    ['booleans', (value) => (typeof value === 'boolean' ? Number(value) : value)],
+    [
+      'booleans and numbers',
+      (value, name) =>
+        typeof value === 'boolean' ? Number(value) : name === 'verdict' ? `no. ${value}` : value,
+    ],
     ['everything', () => undefined],
   ])('are never guessed where it converts %s', async (_, change) => {
     let isChanging = false
@@ -183,7 +195,7 @@ onPostgres('values that the user’s client converts', () => {
     const pool = openParsing(database, words)
     const claim = { ...request, token: 'a', leaseMs: HOUR_MS }
     await expect(postgresStore(pool).claim(claim)).rejects.toMatchObject(misread)
-    const lossy = ['locked', 'fresh', 'id'].map((lost) =>
+    const lossy = ['verdict', 'id'].map((lost) =>
       changing(database, (value, name) => (name === lost ? undefined : value)),
     )
     for (const client of [pool, ...lossy]) {

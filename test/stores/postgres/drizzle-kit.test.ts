@@ -9,7 +9,7 @@ import { snippetsFolder, snippetsOf } from '../../support/compile.js'
 import { onPostgres, postgresUrl } from '../../support/on-servers.js'
 import { ROOT } from '../../support/root.js'
 
-const TABLES = ['tix_webhooks', 'tix_webhooks_failures', 'tix_webhooks_inbox', 'tix_webhooks_inbox_newest']
+const TABLES = ['tix_webhooks_events', 'tix_webhooks_events_newest']
 /** In the schema `webhooks`. */
 const OWN = ['inbox', 'inbox_newest']
 const FILTER = /^ *tablesFilter: .*\n/m

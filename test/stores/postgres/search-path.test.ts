@@ -9,7 +9,7 @@ import { testDatabase } from '../../support/postgres-database.js'
 const HOUR_MS = 3_600_000
 const once = (key: string) => ({ key, retainMs: HOUR_MS })
 const claimOf = (token: string) => ({ key: 'k', token, leaseMs: HOUR_MS, retainMs: HOUR_MS })
-const TABLES = ['tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_inbox_newest']
+const TABLES = ['tix_webhooks_events', 'tix_webhooks_events_newest']
 
 /** Its tables have the same names as ours, as those of an app with a schema for each tenant. */
 onPostgres('a search_path that changes', () => {
@@ -37,14 +37,14 @@ onPostgres('a search_path that changes', () => {
       }
       expect(answers).toEqual([true, 'handled', 'duplicate', false, 'handled'])
       expect(await database.column('SELECT id FROM effects ORDER BY id')).toEqual(['one', 'two'])
-      await database.query("UPDATE tix_webhooks_inbox SET expires_at = now() - interval '1 h'")
-      await database.query("UPDATE tix_webhooks_inbox_newest SET expires_at = now() - interval '1 h'")
-      await tenants.query("INSERT INTO tix_webhooks_inbox VALUES ('theirs', now(), now() - interval '1 h')")
+      await database.query('UPDATE tix_webhooks_events SET expires_at = 1')
+      await database.query('UPDATE tix_webhooks_events_newest SET expires_at = 1')
+      await tenants.query("INSERT INTO tix_webhooks_events VALUES ('theirs', 'handled', '', 1, 0, 1, 1)")
       expect(await inbox.purge()).toBe(3)
       await inbox.migrate()
       // Made when the connection has the other search_path.
       expect(await client.inbox().once(once('three'), async () => {})).toEqual({ status: 'handled' })
-      expect(await database.column('SELECT key FROM tix_webhooks_inbox')).toEqual(['three'])
+      expect(await database.column('SELECT event_key FROM tix_webhooks_events')).toEqual(['three'])
     })
 
     test('does not count before there is a table: it is asked for again', async () => {
@@ -77,9 +77,9 @@ onPostgres('a search_path that changes', () => {
       expect(await store.complete(claimOf('a'), HOUR_MS)).toBe(true)
       expect(await store.claim(claimOf('b'))).toEqual({ status: 'completed' })
       await store.migrate()
-      await tenants.query("UPDATE tix_webhooks SET expires_at = now() - interval '1 h'")
+      await tenants.query('UPDATE tix_webhooks_events SET expires_at = 1')
       expect(await store.purge()).toBe(0)
-      expect(await tenants.column('SELECT count(*)::int FROM tix_webhooks')).toEqual([0])
+      expect(await tenants.column('SELECT count(*)::int FROM tix_webhooks_events')).toEqual([0])
     },
   )
 

@@ -1,8 +1,7 @@
-import { Redis as Upstash } from '@upstash/redis'
 import * as ioredisModule from 'ioredis'
-import { Cluster, Redis } from 'ioredis'
+import { Redis } from 'ioredis'
 import { Pool } from 'pg'
-import { createClient, createClientPool, createCluster } from 'redis'
+import { createClient } from 'redis'
 import { memoryStore } from 'tix-webhooks'
 import { type RedisStoreOptions, redisStore } from 'tix-webhooks/redis'
 import { expect, test } from 'vitest'
@@ -17,18 +16,12 @@ import {
   type RedisClient,
 } from '../../support/redis-clients.js'
 
-// Each is the real one, and none of them connects before it is used.
+// Each is the real one, and neither connects before it is used.
 const ioredis = new Redis({ lazyConnect: true })
-const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true })
 const nodeRedis = createClient()
-const nodeCluster = createCluster({ rootNodes: [{ url: 'redis://127.0.0.1:1' }] })
-const upstash = new Upstash({ url: 'http://127.0.0.1:1', token: 'a-token' })
-const oneByOne = new Upstash({ url: 'http://127.0.0.1:1', token: 'a-token', enableAutoPipelining: false })
 
 const NO_CLIENT =
   /ioredis \(new Redis\(url\)\), of node-redis \(await createClient\(.*@upstash\/redis \(Redis\.fromEnv/
-const NOT_SENT = /must not be a pipeline, a transaction or a script .*before exec\(\).* redisStore\(client\)/
-const LEGACY = /must not be a legacy client.* redisStore\(client\), and client\.legacy\(\) for the rest/
 
 test('redisStore refuses anything but a client that can answer, and names what it accepts', () => {
   const rows: [client: unknown, message: RegExp][] = [
@@ -44,17 +37,6 @@ test('redisStore refuses anything but a client that can answer, and names what i
     [{ url: 'redis://localhost', eval: true, evalsha: true }, NO_CLIENT],
     [{ eval: async () => 1 }, NO_CLIENT],
     [Promise.resolve(nodeRedis), /not a promise without/],
-    [ioredis.pipeline(), NOT_SENT],
-    [ioredis.multi(), NOT_SENT],
-    [cluster.pipeline(), NOT_SENT],
-    [nodeRedis.multi(), NOT_SENT],
-    [nodeCluster.multi(), NOT_SENT],
-    [createClientPool().multi(), NOT_SENT],
-    [upstash.pipeline(), NOT_SENT],
-    [oneByOne.multi(), NOT_SENT],
-    [upstash.createScript('return 1'), NOT_SENT],
-    [nodeRedis.legacy(), LEGACY],
-    [nodeRedis.legacy().multi(), NOT_SENT],
   ]
   expect(notRefusedInputs((client: RedisClient) => redisStore(client), rows)).toEqual([])
 })

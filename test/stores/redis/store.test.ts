@@ -133,7 +133,7 @@ onRedis('a Redis store', () => {
     expect(await store.renew({ key: 'k', token: 'b' }, HOUR_MS)).toBe(false)
     expect(await store.release(lease)).toBe(true)
     expect(await store.claim(claimOf('k', 'a'))).toStrictEqual({ status: 'in_flight', retryAfterMs: 1 })
-    expect(await store.complete(lease, HOUR_MS)).toBe(false)
+    expect(await store.complete({ key: 'k', token: 'b' }, HOUR_MS)).toBe(false)
     expect(await store.claim(claimOf('k', 'b'))).toStrictEqual({ status: 'claimed', attempt: 2 })
     expect(await store.complete({ key: 'k', token: 'b' }, HOUR_MS)).toBe(true)
     expect(await store.claim(claimOf('k', 'c'))).toStrictEqual({ status: 'completed' })

@@ -5,7 +5,12 @@ import { createBursts } from '../../../stores/sql/bursts.js'
 import { throws, turns } from '../../support/promises.js'
 import { runs } from '../../support/runs.js'
 
-const LIMITS = { total: 4, perKind: 2, size: 5, waitMs: 1_000 }
+const refused = new Error('refused')
+const WAIT_MS = 1_000
+const LIMITS = {
+  ...{ total: 4, perKind: 2 },
+  isOfOneRequest: (error: unknown): boolean => error === refused,
+}
 
 interface Request {
   readonly key: string
@@ -17,10 +22,8 @@ interface Statement {
   readonly answer: Deferred<readonly string[]>
 }
 
-const refused = new Error('refused')
-
 /** A backend of which the test answers each statement. */
-function backend(limits: Partial<typeof LIMITS> = {}) {
+function backend({ size = 5, ...limits }: Partial<typeof LIMITS> & { size?: number } = {}) {
   const sent: Statement[] = []
   const kindOf = createBursts({ ...LIMITS, ...limits })
   function send(requests: readonly Request[]): Promise<readonly string[]> {
@@ -28,12 +31,8 @@ function backend(limits: Partial<typeof LIMITS> = {}) {
     sent.push({ requests, answer })
     return answer.promise
   }
-  const burstOf = () =>
-    kindOf<Request, string>({
-      sendOne: async (request) => (await send([request]))[0] as string,
-      sendMany: send,
-      isOfOneRequest: (error) => error === refused,
-    })
+  const burstOf = (bytesOf?: (request: Request) => number) =>
+    kindOf<Request, string>({ size, send, waitMs: WAIT_MS, ...(bytesOf && { bytesOf }) })
   const keys = (): string[] => sent.map(({ requests }) => requests.map(({ key }) => key).join(''))
   /** Answers the statement of this number. */
   async function answer(n: number): Promise<void> {
@@ -124,9 +123,9 @@ test('a client that throws, or returns no answers, fails each call, and the next
     () => Promise.resolve(['fine', 'fine']),
   ]
   const burst = createBursts(LIMITS)<Request, string>({
-    sendOne: () => replies.shift()?.() as Promise<string>,
-    sendMany: () => replies.shift()?.() as Promise<string[]>,
-    isOfOneRequest: () => false,
+    size: 5,
+    waitMs: WAIT_MS,
+    send: () => replies.shift()?.() as Promise<string[]>,
   })
   const two = (): Promise<unknown> => Promise.allSettled([burst({ key: 'a' }), burst({ key: 'b' })])
   await expect(burst({ key: 'a' })).rejects.toThrow('thrown')
@@ -152,6 +151,24 @@ test('what has waited longer than its limit is not sent, and what is behind it i
       message: expect.stringMatching(/1 s behind other calls/),
     })
   }
+})
+
+test('those that wait and are under way have no more than 64 MiB, but for one that has more', async () => {
+  const { burstOf, keys, answer } = backend({ size: 1 })
+  const burst = burstOf(({ id = 0 }) => id * 2 ** 20)
+  const call = (key: string, id: number) => burst({ key, id })
+  const kept = [call('a', 32), call('b', 32)]
+  await expect(call('c', 1)).rejects.toMatchObject({
+    code: 'store_unavailable',
+    message: expect.stringMatching(/^Failures of 64 MiB wait to be kept/),
+  })
+  expect(keys()).toEqual(['a', 'b'])
+  await answer(0)
+  await answer(1)
+  kept.push(call('d', 65))
+  await turns(1)
+  await answer(2)
+  expect(await Promise.all(kept)).toEqual(['a32', 'b32', 'd65'])
 })
 
 test('its laws, for any arrivals, answers and failures', async () => {

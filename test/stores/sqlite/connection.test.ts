@@ -1,5 +1,5 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
-import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { expect, test, vi } from 'vitest'
 import { failedDelivery } from '../../support/failed-delivery.js'
 import { expectUnavailable } from '../../support/rejections.js'
@@ -31,8 +31,8 @@ onEachDriver('the connection', ({ open, path, driver }) => {
   }
 
   async function migrated(db: TestDatabase = open()) {
-    const [store, inbox] = [sqliteStore(db), sqliteInbox(db)]
-    await store.migrate()
+    const options = { purgeEverySeconds: false } as const
+    const [store, inbox] = [sqliteStore(db, options), sqliteInbox(db, options)]
     await inbox.migrate()
     return { db, store, inbox }
   }
@@ -48,7 +48,7 @@ onEachDriver('the connection', ({ open, path, driver }) => {
   ]
   test.each(CALLS)('waits for others, is in WAL and syncs each commit from %s on', async (_, call) => {
     const before = open()
-    before.exec(sqliteStore(before).ddl + sqliteInbox(before).ddl)
+    before.exec(sqliteInbox(before).ddl)
     before.close()
     const db = impatient()
     sqliteStore(db)
@@ -75,7 +75,7 @@ onEachDriver('the connection', ({ open, path, driver }) => {
     expect(settings(db)).toEqual({ ...OURS, ...kept })
     // Also if it is set after the first call.
     const store = sqliteStore(db)
-    for (const call of [() => claim(store, 'k', 'a'), () => once(db, 'k'), () => once(db, null)]) {
+    for (const call of [() => claim(store, 'k', 'a'), () => once(db, 'i'), () => once(db, null)]) {
       db.exec(`PRAGMA ${pragma}`)
       await call()
       expect(settings(db)).toEqual({ ...OURS, ...kept })
@@ -102,7 +102,7 @@ onEachDriver('the connection', ({ open, path, driver }) => {
     const { store, inbox } = await migrated(db)
     await handle(store, 'k')
     expect(await claim(store, 'k', 'other')).toEqual({ status: 'completed' })
-    expect(await inbox.once({ key: 'k', retainMs: 1_000 }, async () => {})).toEqual({ status: 'handled' })
+    expect(await inbox.once({ key: 'k', retainMs: 1_000 }, async () => {})).toEqual({ status: 'duplicate' })
     expect(settings(db)).toEqual({ ...OURS, journal_mode: expect.not.stringMatching('wal') })
     db.close()
   })
@@ -112,7 +112,7 @@ onEachDriver('the connection', ({ open, path, driver }) => {
     const { store, inbox } = await migrated(db)
     await claim(store, 'first', 'a')
     const deliver = (key: string | null) => inbox.once({ key, retainMs: 60_000 }, async () => {})
-    await deliver('first')
+    await deliver('other')
     const lease = { key: 'k', token: 'a' }
     const kept = ['SAVEPOINT', 'RELEASE']
     const calls: [string, string[], () => Promise<unknown>][] = [
@@ -122,11 +122,11 @@ onEachDriver('the connection', ({ open, path, driver }) => {
       ['renew', ['UPDATE'], () => store.renew(lease, 60_000)],
       ['release', ['UPDATE'], () => store.release(lease)],
       ['a takeover', ['INSERT'], () => claim(store, 'k', 'b')],
-      ['complete', ['INSERT'], () => store.complete({ ...lease, token: 'b' }, 60_000)],
+      ['complete', ['UPDATE'], () => store.complete({ ...lease, token: 'b' }, 60_000)],
       ['a claim of what is completed', ['INSERT', 'SELECT'], () => claim(store, 'k', 'c')],
       ['purge', ['DELETE'], () => store.purge()],
-      ['a delivery', ['SELECT', 'INSERT', ...kept], () => deliver('k')],
-      ['a duplicate', ['SELECT'], () => deliver('k')],
+      ['a delivery', ['SELECT', 'INSERT', ...kept], () => deliver('new')],
+      ['a duplicate', ['SELECT'], () => deliver('new')],
       ['a delivery without a key', kept, () => deliver(null)],
     ]
     for (const [name, expected, call] of calls) {
@@ -138,18 +138,16 @@ onEachDriver('the connection', ({ open, path, driver }) => {
         within.map((sql) => sql.split(/\s/)[0]),
         name,
       ).toEqual(expected)
-      const settings = { 'a delivery': 3, 'a duplicate': 1 }[name] ?? 2
+      const settings = name === 'a duplicate' ? 0 : 2
       expect(statements.filter((sql) => sql.startsWith('PRAGMA')).length, name).toBe(settings)
     }
   })
 
   test('does not wait for another process in a check, and keeps its busy_timeout', async () => {
     const { db, store, inbox } = await migrated()
-    const failures = sqliteFailures(db)
-    await failures.migrate()
     db.exec('PRAGMA busy_timeout = 60000')
     open().exec('BEGIN IMMEDIATE')
-    for (const part of [store, inbox, failures]) await part.check()
+    for (const part of [store, inbox]) await part.check()
     expect(valuesOf(db, 'PRAGMA busy_timeout')).toEqual([60_000])
   })
 
@@ -168,14 +166,11 @@ onEachDriver('the connection', ({ open, path, driver }) => {
     ['a claim', (db) => claim(sqliteStore(db), 'k', 'b'), { status: 'completed' }],
     ['store.isHandled', (db) => sqliteStore(db).isHandled('k'), true],
     ['a delivery to the inbox', (db) => once(db, 'k'), { status: 'duplicate' }],
-    ['failures.keep', (db) => sqliteFailures(db).keep(failedDelivery()), 'parked'],
+    ['keep', (db) => sqliteStore(db).keep(failedDelivery()), 'parked'],
   ])('syncs what it finds at the start before an answer rests on it: %s', async (_, call, answer) => {
-    const { db, store, inbox } = await migrated()
-    const failures = sqliteFailures(db)
-    await failures.migrate()
+    const { store } = await migrated()
     await handle(store, 'k')
-    await inbox.once({ key: 'k', retainMs: 60_000 }, async () => {})
-    await failures.keep(failedDelivery({ parkAfter: { attempts: 1 } }))
+    await store.keep(failedDelivery({ parkAfter: { attempts: 1 } }))
     const { db: second, statements } = listening(open())
     second.exec('PRAGMA synchronous = OFF')
     expect(await call(second)).toEqual(answer)
@@ -184,9 +179,8 @@ onEachDriver('the connection', ({ open, path, driver }) => {
     // The checkpoint has copied the synced log into the file.
     copyFileSync(path(), path('copy.db'))
     const copy = open('copy.db')
-    expect(valuesOf(copy, 'SELECT state FROM tix_webhooks')).toEqual(['completed'])
-    expect(valuesOf(copy, 'SELECT key FROM tix_webhooks_inbox')).toEqual(['k'])
-    expect(valuesOf(copy, 'SELECT state FROM tix_webhooks_failures')).toEqual(['parked'])
+    const states = 'SELECT coalesce(failure, state) FROM tix_webhooks_events ORDER BY event_key'
+    expect(valuesOf(copy, states)).toEqual(['handled', 'parked'])
     // Nothing to sync twice.
     statements.length = 0
     expect(await call(second)).toEqual(answer)
@@ -199,25 +193,21 @@ onEachDriver('the connection', ({ open, path, driver }) => {
     async () => {
       const shared = () => open(`file:${path()}?cache=shared`)
       const { db } = await migrated(shared())
-      const failures = sqliteFailures(db)
-      await failures.migrate()
       const other = shared()
-      const expires = Date.now() + 60_000
       other.exec(`BEGIN IMMEDIATE;
-      INSERT INTO tix_webhooks VALUES ('k', 'completed', 1, 't', 0, ${expires});
-      INSERT INTO tix_webhooks_inbox VALUES ('k', 0, ${expires})`)
+        INSERT INTO tix_webhooks_events (event_key, state, token, attempt, lease_until, received_at, expires_at)
+        VALUES ('k', 'handled', 't', 1, 0, 0, ${Date.now() + 60_000})`)
       for (const read of [
         () => once(db, 'k'),
         () => sqliteInbox(db).isHandled('k'),
         () => sqliteStore(db).isHandled('k'),
         () => claim(sqliteStore(db), 'k', 'b'),
       ]) {
-        db.exec('PRAGMA read_uncommitted = ON')
         await expectUnavailable(read(), /one with the same shared cache, is in .*without cache=shared/)
       }
       other.exec('ROLLBACK')
       expect(await once(db, 'k')).toEqual({ status: 'handled' })
-      expect(await sqliteStore(db).isHandled('k')).toBe(false)
+      expect(await sqliteStore(db).isHandled('k')).toBe(true)
     },
   )
 
@@ -291,10 +281,10 @@ onEachDriver('the connection', ({ open, path, driver }) => {
     }
     writer.exec('ROLLBACK')
     expect(await claim(store, 'after', 'c')).toEqual({ status: 'claimed', attempt: 1 })
-    expect(valuesOf(db, 'SELECT key FROM tix_webhooks')).toEqual(['after'])
-    db.exec('ALTER TABLE tix_webhooks_inbox RENAME TO elsewhere')
+    expect(valuesOf(db, 'SELECT event_key FROM tix_webhooks_events ORDER BY 1')).toEqual(['after', 'handled'])
+    db.exec('ALTER TABLE tix_webhooks_events RENAME TO elsewhere')
     await expectUnavailable(once(db, 'handled'), /is missing/)
-    db.exec('ALTER TABLE elsewhere RENAME TO tix_webhooks_inbox')
+    db.exec('ALTER TABLE elsewhere RENAME TO tix_webhooks_events')
     expect(await once(db, 'new')).toEqual({ status: 'handled' })
     expect(await once(db, 'handled')).toEqual({ status: 'duplicate' })
   })

@@ -1,12 +1,13 @@
-import { Discard } from 'tix-webhooks'
-import { sqliteInbox } from 'tix-webhooks/sqlite'
+import { Discard, type OnceRun } from 'tix-webhooks'
+import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { expect, test } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
+import { failedDelivery } from '../../support/failed-delivery.js'
 import { deferred, turns } from '../../support/promises.js'
 import { expectUnavailable } from '../../support/rejections.js'
-import { DAY } from '../../support/sqlite-claims.js'
+import { claim, DAY } from '../../support/sqlite-claims.js'
 import { onEachDriver } from '../../support/sqlite-drivers.js'
-import { type Handler, inboxOn, insert, type Tx } from '../../support/sqlite-inbox.js'
+import { type Handler, handledIn, inboxOn, insert, type Tx } from '../../support/sqlite-inbox.js'
 import { rowOf, type TestDatabase, valuesOf } from '../../support/sqlite-open.js'
 import { errorOf } from '../../support/thrown-error.js'
 
@@ -30,10 +31,7 @@ onEachDriver('a handler', ({ open }) => {
     const app = await inboxOn(db, (event, tx) => {
       const outside = open()
       const see = (from: TestDatabase): void => {
-        seen.push([
-          valuesOf(from, 'SELECT key FROM tix_webhooks_inbox'),
-          valuesOf(from, 'SELECT id FROM effects'),
-        ])
+        seen.push([handledIn(from), valuesOf(from, 'SELECT id FROM effects')])
       }
       see(db)
       tx.commit((handed) => {
@@ -58,8 +56,8 @@ onEachDriver('a handler', ({ open }) => {
       now += 5_000
       tx.commit(() => {})
     })
-    const record = { key: 'k', handled_at: 6_000, expires_at: 6_000 + DAY }
-    expect(rowOf(db, 'SELECT * FROM tix_webhooks_inbox')).toEqual(record)
+    const record = { event_key: 'k', handled_at: 6_000, expires_at: 6_000 + DAY }
+    expect(rowOf(db, 'SELECT event_key, handled_at, expires_at FROM tix_webhooks_events')).toEqual(record)
   })
 
   test.each<[ends: string, answer: string, effects: string[], handler: Handler]>([
@@ -321,7 +319,44 @@ onEachDriver('the later of two overlapping handlers of one event', ({ open }) =>
     expect(apps.flatMap(({ reports }) => reports)).toEqual([])
     for (const error of thrown.splice(0)) {
       expect(error).toBeInstanceOf(Discard)
-      expect(String(error)).toMatch(/Another delivery of the event was committed meanwhile/)
+      expect(String(error)).toMatch(/Another delivery has the event by now/)
     }
+  })
+})
+
+onEachDriver('a store and an inbox on one table', ({ open }) => {
+  test('know what the other has handled, and run nothing that the other runs', async () => {
+    const db = open()
+    const [store, inbox] = [sqliteStore(db), sqliteInbox(db)]
+    await inbox.migrate()
+    const once = (key: string, work = async () => {}) => inbox.once({ key, retainMs: DAY }, work)
+    const lease = { key: 'stored', token: 'a' }
+    await claim(store, 'stored', 'a')
+    expect(await once('stored')).toEqual({ status: 'in_flight' })
+    expect(await store.complete(lease, DAY)).toBe(true)
+    expect(await once('stored')).toEqual({ status: 'duplicate' })
+    expect(await once('in the inbox')).toEqual({ status: 'handled' })
+    expect(await claim(store, 'in the inbox', 'a')).toEqual({ status: 'completed' })
+    expect([await inbox.isHandled('stored'), await store.isHandled('in the inbox')]).toEqual([true, true])
+    // A lease that began during the run.
+    const overtaken = once('overtaken', () => claim(store, 'overtaken', 'b') as Promise<never>)
+    expect(await overtaken).toEqual({ status: 'in_flight' })
+    expect(await store.complete({ key: 'overtaken', token: 'b' }, DAY)).toBe(true)
+  })
+
+  test('keep the failure of a run until another has handled the event, though it was parked meanwhile', async () => {
+    const inbox = sqliteInbox(open())
+    await inbox.migrate()
+    const request = { key: 'test/order.created/ord_1', retainMs: DAY }
+    const failed = failedDelivery({ parkAfter: { attempts: 1 } })
+    let run: OnceRun | undefined
+    const handled = await inbox.once(request, async (_, given) => {
+      run = given
+      expect(await inbox.keep(failed)).toBe('parked')
+      expect(await inbox.once(request, async () => expect.fail('It ran.'))).toEqual({ status: 'parked' })
+    })
+    expect([handled, run]).toEqual([{ status: 'handled' }, { attempt: 1 }])
+    expect(await inbox.ledger.get(request.key)).toMatchObject({ state: 'handled', attempts: 2 })
+    expect(await inbox.ledger.count()).toBe(0)
   })
 })

@@ -9,8 +9,7 @@ export type Mark =
   | 'while COMMIT is under way'
   | 'after COMMIT'
 
-/** With a store, with an inbox, or with an inbox and failures that are joined with it. */
-export type Program = 'store' | 'inbox' | 'failures'
+export type Program = 'store' | 'inbox'
 
 /** The settings that an app starts with. */
 export interface AppSettings {

@@ -34,23 +34,22 @@ async function pass(mark: Mark): Promise<void> {
 /** A store whose deliveries can be stopped before and after its calls. */
 function stoppable(store: IdempotencyStore): IdempotencyStore {
   return {
+    ...store,
     async claim(request) {
       const result = await store.claim(request)
       await pass('after the claim')
       return result
     },
-    renew: (lease, leaseMs) => store.renew(lease, leaseMs),
-    async complete(lease, retainMs) {
+    async complete(...completion) {
       await pass('before completing')
-      const recorded = await store.complete(lease, retainMs)
+      const recorded = await store.complete(...completion)
       await pass('after completing')
       return recorded
     },
-    release: (lease) => store.release(lease),
   }
 }
 
-type Protection<Tx> = Pick<WebhookOptions<IncomingMessage, Tx>, 'store' | 'inbox' | 'failures'>
+type Protection<Tx> = Pick<WebhookOptions<IncomingMessage, Tx>, 'store' | 'inbox'>
 
 /** Serves webhooks whose one handler has one effect for each order. */
 function serve<Tx>(
@@ -98,8 +97,8 @@ async function main(): Promise<void> {
     serve({ store: stoppable(store) }, (order, { attempt }) => effect(order, attempt))
     return
   }
-  const { inbox, failures, effect } = await (SQL_INBOXES[client] as OpenInbox)(settings, pass)
-  serve(program === 'inbox' ? { inbox } : { inbox, failures }, (order, { tx }) => effect(order, tx))
+  const { inbox, effect } = await (SQL_INBOXES[client] as OpenInbox)(settings, pass)
+  serve({ inbox }, (order, { tx }) => effect(order, tx))
 }
 
 void main()

@@ -1,5 +1,7 @@
-import type { OnceRequest } from 'tix-webhooks'
+import type { IdempotencyStore, OnceRequest } from 'tix-webhooks'
 import type { InboxHarness } from 'tix-webhooks/testing'
+import type { EventRow } from '../../../src/ledger/transition.js'
+import { modelStore } from './model-store.js'
 import { type Faults, type Patch, patched } from './patched.js'
 import { PlainDatabase, PlainInbox, PlainTransaction } from './plain-inbox.js'
 
@@ -19,7 +21,24 @@ export function inboxHarness(patch?: Patch<PlainInbox>): InboxHarness<PlainTrans
     async advance(ms) {
       database.now += ms
     },
+    store: async () => storeOn(database),
     ...(patch && { timeoutMs: 25 }),
+  }
+}
+
+/** A store on the table of the inboxes, which looks at their locks. */
+function storeOn(database: PlainDatabase): IdempotencyStore {
+  const { rows } = database
+  const store = modelStore({
+    rows,
+    get nowMs() {
+      return database.now
+    },
+  })
+  return {
+    ...store,
+    claim: async (request) =>
+      database.locks.has(request.key) ? { status: 'in_flight', retryAfterMs: 5_000 } : store.claim(request),
   }
 }
 
@@ -62,10 +81,13 @@ const ENDS: Faults<PlainInbox> = {
     },
   }),
   // Keeps its records in the process.
-  duplicate: () => {
+  duplicate: (right) => {
     const known = new Set<string>()
     return {
-      deny: async (_, key) => (known.has(key) ? 'duplicate' : undefined),
+      decide: (row, request) =>
+        known.has(`${request.key}`)
+          ? { row, answer: { status: 'duplicate' } }
+          : right.decide(undefined, request),
       record: async (_, key) => void known.add(key),
     }
   },
@@ -87,8 +109,8 @@ const ENDS: Faults<PlainInbox> = {
   failed: [
     // Records an event before it calls the work.
     () => ({
-      async record({ database }, key, retainMs) {
-        database.records.set(key, database.now + retainMs)
+      async record({ database }, key, row) {
+        database.rows.set(key, row)
       },
     }),
     // Takes an error that is falsy for none.
@@ -198,7 +220,8 @@ const LOST: Faults<PlainInbox> = {
       async record() {},
       async runOn(connection, request, work) {
         const result = await right.runOn(connection, request, work)
-        if (request.key !== null) await right.record(connection, request.key, request.retainMs)
+        const { row } = right.decide(undefined, request)
+        if (request.key !== null && row !== undefined) await right.record(connection, request.key, row)
         return result
       },
     }),
@@ -206,7 +229,7 @@ const LOST: Faults<PlainInbox> = {
     (right) => ({
       commit: (connection) =>
         right.commit(connection).catch((error) => {
-          if (connection.database.records.size === 0) throw error
+          if (connection.database.rows.size === 0) throw error
         }),
     }),
   ],
@@ -232,4 +255,58 @@ const RECORDS: Faults<PlainInbox> = {
   })),
 }
 
-export const FAULTY_INBOXES: Faults<PlainInbox> = { ...ENDS, ...OVERLAP, ...LOST, ...RECORDS }
+/** Writes something else when a transaction is opened. */
+const opening =
+  (change: (row: EventRow, before: EventRow | undefined) => Partial<EventRow>): Patch<PlainInbox> =>
+  (right) => ({
+    decide(before, request) {
+      const { row, answer } = right.decide(before, request)
+      return { answer, row: row === undefined || row === before ? row : { ...row, ...change(row, before) } }
+    },
+  })
+
+/** Opens it over another row. */
+const over =
+  (change: (row: EventRow) => Partial<EventRow>): Patch<PlainInbox> =>
+  (right) => ({ decide: (row, request) => right.decide(row && { ...row, ...change(row) }, request) })
+
+const FAILURES: Faults<PlainInbox> = {
+  failure: [
+    opening((_, before) => ({ failure: before?.failure })),
+    opening(() => ({ attempt: 1 })),
+    (right) => ({ keep: async (failed) => (right.isLocked(failed.key) ? 'in_flight' : 'failing') }),
+  ],
+  'failure-discarded': [
+    (right) => ({ discard: (connection, request) => right.discard(connection, request, '') }),
+    (right) => ({
+      discard: (connection, request, reason) =>
+        right.transact(connection, request, async () => {}, { reason }).then(() => ({ status: 'handled' })),
+    }),
+  ],
+  parked: [
+    over(({ failure }) => ({ failure: failure && { ...failure, state: 'failing' } })),
+    // Runs any replay.
+    (right) => ({
+      decide: (row, request) =>
+        right.decide(
+          row,
+          request.replay && row?.failure
+            ? { ...request, replay: { seen: row.failure.count + row.failure.replays } }
+            : request,
+        ),
+    }),
+  ],
+  'keep-in-flight': (right) => ({
+    async commit(connection) {
+      const kept = new Map([...connection.database.rows].filter(([, { failure }]) => failure))
+      await right.commit(connection)
+      for (const [key, row] of kept) connection.database.rows.set(key, row)
+    },
+  }),
+  'discard-in-flight': () => ({ isLocked: () => false }),
+  lease: over(() => ({ leaseUntil: 0 })),
+  forget: (right) => ({ forget: async (key) => (await right.forget(key)) || true }),
+  'failure-retained': over(({ failure }) => (failure ? { expiresAt: Infinity } : {})),
+}
+
+export const FAULTY_INBOXES: Faults<PlainInbox> = { ...ENDS, ...OVERLAP, ...LOST, ...RECORDS, ...FAILURES }

@@ -1,18 +1,14 @@
 import type { ClaimResult } from 'tix-webhooks'
-import {
-  isLive,
-  type KeyedCall,
-  type KeyRecord,
-  type StoreAnswer,
-  transition,
-} from '../../../testing/store-cases/transition.js'
+import { type EventRow, isLive as isLiveAt, type LedgerAnswer } from '../../../src/ledger/transition.js'
+import type { KeyedCall } from '../../../testing/store-cases/model.js'
 import { turns } from '../promises.js'
-import type { ModelStore } from './model-store.js'
+import { at, decided, type ModelStore } from './model-store.js'
 import type { Faults, Patch } from './patched.js'
 
 type Decide = ModelStore['decide']
-type Method = KeyedCall['do']
-type CallOf<Name extends Method> = KeyedCall & { readonly do: Name }
+/** The methods of every store. */
+type Method = 'claim' | 'renew' | 'complete' | 'release'
+type CallOf<Name extends Method> = Extract<KeyedCall, { readonly do: Name }> & { readonly key: string }
 
 const METHODS: readonly Method[] = ['claim', 'renew', 'complete', 'release']
 const MINUTE = 60_000
@@ -21,25 +17,25 @@ const MAX_INT = 2 ** 31 - 1
 /** Decides calls of one method in another way. */
 function on<Name extends Method>(
   name: Name,
-  decide: (record: KeyRecord | undefined, call: CallOf<Name>, now: number) => ReturnType<Decide>,
+  decide: (record: EventRow | undefined, call: CallOf<Name>, now: number) => ReturnType<Decide>,
 ): Patch<ModelStore> {
   return () => ({
     decide: (record, call, now) =>
-      call.do === name ? decide(record, call as CallOf<Name>, now) : transition(record, call, now),
+      call.do === name ? decide(record, call as CallOf<Name>, now) : decided(record, call, now),
   })
 }
 
 /** Reads something else than is stored, in calls of one method or in all. */
 function reading<Name extends Method>(
   name: Name | 'all',
-  change: (record: KeyRecord, call: CallOf<Name>, now: number) => Partial<KeyRecord> | false,
+  change: (record: EventRow, call: CallOf<Name>, now: number) => Partial<EventRow> | false,
 ): Patch<ModelStore> {
   return () => ({
     decide(record, call, now) {
-      if (record === undefined || (name !== 'all' && call.do !== name)) return transition(record, call, now)
+      if (record === undefined || (name !== 'all' && call.do !== name)) return decided(record, call, now)
       const read = { ...record, ...change(record, call as CallOf<Name>, now) }
-      const next = transition(read, call, now)
-      return next.record === read ? { ...next, record } : next
+      const next = decided(read, call, now)
+      return next.row === read ? { ...next, row: record } : next
     },
   })
 }
@@ -47,10 +43,10 @@ function reading<Name extends Method>(
 /** Changes the arguments of a call that finds a record. */
 function asking<Name extends Method>(
   name: Name,
-  change: (record: KeyRecord, call: CallOf<Name>, now: number) => Partial<CallOf<Name>> | false,
+  change: (record: EventRow, call: CallOf<Name>, now: number) => Partial<CallOf<Name>> | false,
 ): Patch<ModelStore> {
   return on(name, (record, call, now) =>
-    transition(
+    decided(
       record,
       isLive(record, now) ? ({ ...call, ...change(record, call, now) } as KeyedCall) : call,
       now,
@@ -61,7 +57,7 @@ function asking<Name extends Method>(
 /** Returns an answer of its own, and writes nothing, if there is no record. */
 function withoutRecord(name: Method, answer: boolean): Patch<ModelStore> {
   return on(name, (record, call, now) =>
-    isLive(record, now) ? transition(record, call, now) : { record, answer },
+    isLive(record, now) ? decided(record, call, now) : { row: record, answer },
   )
 }
 
@@ -69,12 +65,12 @@ function withoutRecord(name: Method, answer: boolean): Patch<ModelStore> {
 function writing<Name extends Method>(
   name: Name,
   after: boolean | ClaimResult['status'],
-  change: (record: KeyRecord, call: CallOf<Name>, now: number) => Partial<KeyRecord>,
+  change: (record: EventRow, call: CallOf<Name>, now: number) => Partial<EventRow>,
 ): Patch<ModelStore> {
   return on(name, (stored, call, now) => {
-    const { record, answer } = transition(stored, call, now)
-    const isDue = record !== undefined && (typeof answer === 'object' ? answer.status : answer) === after
-    return { answer, record: isDue ? { ...record, ...change(record, call, now) } : record }
+    const { row, answer } = decided(stored, call, now)
+    const isDue = row !== undefined && (typeof answer === 'object' ? answer.status : answer) === after
+    return { answer, row: isDue ? { ...row, ...change(row, call, now) } : row }
   })
 }
 
@@ -82,24 +78,24 @@ function writing<Name extends Method>(
 function answering<Name extends Method>(
   name: Name,
   change: (
-    answer: StoreAnswer,
-    record: KeyRecord | undefined,
+    answer: LedgerAnswer,
+    record: EventRow | undefined,
     call: CallOf<Name>,
     now: number,
   ) => object | number,
 ): Patch<ModelStore> {
   return on(name, (record, call, now) => {
-    const next = transition(record, call, now)
+    const next = decided(record, call, now)
     return { ...next, answer: change(next.answer, record, call, now) }
   })
 }
 
 /** Returns another time to a claim that finds the record held. */
 function answeringHeld(
-  restMs: (record: KeyRecord, call: CallOf<'claim'>, now: number, right: number) => number,
+  restMs: (record: EventRow, call: CallOf<'claim'>, now: number, right: number) => number,
 ): Patch<ModelStore> {
   return answering('claim', (answer, record, call, now) => {
-    if (typeof answer !== 'object' || answer.status !== 'in_flight' || record === undefined)
+    if (typeof answer !== 'object' || !('retryAfterMs' in answer) || record === undefined)
       return Object(answer)
     return { ...answer, retryAfterMs: restMs(record, call, now, answer.retryAfterMs) }
   })
@@ -117,30 +113,30 @@ const holding =
 
 /** Does something around each call of these methods. */
 function around(
-  names: readonly Method[],
+  names: readonly (Method | 'fail' | 'keep')[],
   act: (right: ModelStore, key: string, call: () => Promise<unknown>) => Promise<unknown>,
 ): Patch<ModelStore> {
-  type Call = (subject: { readonly key: string }, ms?: number) => Promise<unknown>
+  type Call = (subject: { readonly key: string }, ...more: unknown[]) => Promise<unknown>
   return (right) => {
-    const methods = names.map((name): [Method, Call] => {
+    const methods = names.map((name): [string, Call] => {
       const call = right[name] as Call
-      return [name, (subject, ms) => act(right, subject.key, () => call(subject, ms))]
+      return [name, (subject, ...more) => act(right, subject.key, () => call(subject, ...more))]
     })
     return Object.fromEntries(methods)
   }
 }
 
 /** Writes a turn later what it has read. */
-function late(
-  names: readonly Method[],
-  isLate: (record: KeyRecord | undefined, now: number) => boolean,
+export function late(
+  names: Parameters<typeof around>[0],
+  isLate: (record: EventRow | undefined, now: number) => boolean = always,
 ): Patch<ModelStore> {
   return around(names, async (right, key, call) => {
-    const read = right.records.get(key)
+    const read = right.rows.get(key)
     const isRestored = isLate(read, right.now())
     await turns(1)
-    if (isRestored && read === undefined) right.records.delete(key)
-    if (isRestored && read !== undefined) right.records.set(key, read)
+    if (isRestored && read === undefined) right.rows.delete(key)
+    if (isRestored && read !== undefined) right.rows.set(key, read)
     return call()
   })
 }
@@ -157,18 +153,19 @@ function lateInItsMutex(...names: readonly Method[]): Patch<ModelStore> {
   }
 }
 
+const isLive = (row: EventRow | undefined, now: number): row is EventRow => isLiveAt(row, at(now))
 const always = (): boolean => true
-const isOver = ({ leaseUntil }: KeyRecord, now: number): boolean => leaseUntil <= now
-const isOwn = ({ token }: KeyRecord, call: KeyedCall): boolean => token === call.token
+const isOver = ({ leaseUntil }: EventRow, now: number): boolean => leaseUntil <= now
+const isOwn = ({ token }: EventRow, call: KeyedCall): boolean => 'token' in call && token === call.token
 /** A record that any token may take. */
-const FREE: Partial<KeyRecord> = { phase: 'released', token: '' }
+const FREE: Partial<EventRow> = { state: 'released', token: '' }
 /** A call that is refused. */
 const OF_NOBODY = { token: 'nobody' }
 
 /** The time of `Date.now` without a fake clock. */
 const { now: rightNow } = Date
 /** How far the clock of the calling process is ahead. */
-const aheadMs = (): number => Date.now() - rightNow()
+export const aheadMs = (): number => Date.now() - rightNow()
 
 const CLAIMS: Faults<ModelStore> = {
   'claim-fresh': [
@@ -187,13 +184,13 @@ const CLAIMS: Faults<ModelStore> = {
   ],
   'claim-completed': reading(
     'claim',
-    (record, _, now) => record.phase === 'completed' && isOver(record, now) && FREE,
+    (record, _, now) => record.state === 'handled' && isOver(record, now) && FREE,
   ),
   'claim-released': [
-    reading('claim', ({ phase }) => phase === 'released' && { phase: 'running', token: '' }),
+    reading('claim', ({ state }) => state === 'released' && { state: 'running', token: '' }),
     on('release', (record, call, now) => {
-      const next = transition(record, call, now)
-      return next.answer === true ? { ...next, record: undefined } : next
+      const next = decided(record, call, now)
+      return next.answer === true ? { ...next, row: undefined } : next
     }),
   ],
   'claim-takeover': [
@@ -206,7 +203,7 @@ const CLAIMS: Faults<ModelStore> = {
     let first: number | undefined
     return on('claim', (record, call, now) => {
       first ??= call.leaseMs
-      return transition(record, { ...call, leaseMs: first }, now)
+      return decided(record, { ...call, leaseMs: first }, now)
     })(right)
   },
   'claim-resent': reading('claim', (record, call) => isOwn(record, call) && { attempt: record.attempt + 1 }),
@@ -221,22 +218,22 @@ const CLAIMS: Faults<ModelStore> = {
   'claim-resent-released': [
     reading(
       'claim',
-      (record, call) => record.phase === 'released' && isOwn(record, call) && { phase: 'running' },
+      (record, call) => record.state === 'released' && isOwn(record, call) && { state: 'running' },
     ),
     answeringHeld(({ leaseUntil }, _, now) => leaseUntil - now),
   ],
   // Grants every claim whose token it has seen.
   'claim-resent-taken-over': (right) => {
     const seen = new Set<string>()
-    return reading('claim', ({ phase, token }, call) => {
-      const isSeen = seen.has(call.token) && phase === 'running'
+    return reading('claim', ({ state, token }, call) => {
+      const isSeen = seen.has(call.token) && state === 'running'
       seen.add(call.token).add(token)
       return isSeen && { token: call.token }
     })(right)
   },
   'claim-resent-completed': reading(
     'claim',
-    (record, call) => record.phase === 'completed' && isOwn(record, call) && { phase: 'running' },
+    (record, call) => record.state === 'handled' && isOwn(record, call) && { state: 'running' },
   ),
 }
 
@@ -252,29 +249,29 @@ const HOLDING: Faults<ModelStore> = {
   'renew-late': asking('renew', (record, _, now) => isOver(record, now) && OF_NOBODY),
   'renew-stranger': asking('renew', ({ token }) => ({ token })),
   'renew-taken-over': writing('renew', false, (_, { leaseMs }, now) => ({ leaseUntil: now + leaseMs })),
-  'renew-released': reading('renew', ({ phase }) => phase === 'released' && { phase: 'running' }),
-  'renew-completed': reading('renew', ({ phase }) => phase === 'completed' && { phase: 'running' }),
+  'renew-released': reading('renew', ({ state }) => state === 'released' && { state: 'running' }),
+  'renew-completed': reading('renew', ({ state }) => state === 'handled' && { state: 'running' }),
   // Makes a record for a renewal.
   'renew-absent': on('renew', (record, call, now) => {
-    if (isLive(record, now)) return transition(record, call, now)
+    if (isLive(record, now)) return decided(record, call, now)
     return {
-      ...transition(undefined, { ...call, do: 'claim', retainMs: call.leaseMs }, now),
+      ...decided(undefined, { ...call, do: 'claim', retainMs: call.leaseMs }, now),
       answer: true,
     }
   }),
-  'complete-resent': asking('complete', ({ phase }) => phase === 'completed' && OF_NOBODY),
+  'complete-resent': asking('complete', ({ state }) => state === 'handled' && OF_NOBODY),
   'complete-late': asking('complete', (record, _, now) => isOver(record, now) && OF_NOBODY),
   'complete-stranger': asking('complete', ({ token }) => ({ token })),
   'complete-taken-over': writing('complete', false, (_, _call, now) => ({ leaseUntil: now })),
-  'complete-released': reading('complete', ({ phase }) => phase === 'released' && { phase: 'running' }),
+  'complete-released': asking('complete', ({ state }) => state === 'released' && OF_NOBODY),
   'complete-absent': [withoutRecord('complete', false)],
   'complete-absent-taken': [
     reading(
       'complete',
-      (record, _, now) => record.phase === 'running' && isOver(record, now) && { expiresAt: now },
+      (record, _, now) => record.state === 'running' && isOver(record, now) && { expiresAt: now },
     ),
   ],
-  'release-resent': asking('release', ({ phase }) => phase === 'released' && OF_NOBODY),
+  'release-resent': asking('release', ({ state }) => state === 'released' && OF_NOBODY),
   'release-late': asking('release', (record, _, now) => isOver(record, now) && OF_NOBODY),
   'release-stranger': asking('release', ({ token }) => ({ token })),
   // Releases for every token that has held the record.
@@ -285,7 +282,7 @@ const HOLDING: Faults<ModelStore> = {
       return holders.has(call.token) && { token: record.token }
     })(right)
   },
-  'release-completed': reading('release', ({ phase }) => phase === 'completed' && { phase: 'running' }),
+  'release-completed': reading('release', ({ state }) => state === 'handled' && { state: 'running' }),
   'release-absent': withoutRecord('release', true),
 }
 
@@ -300,9 +297,9 @@ const RETENTION: Faults<ModelStore> = {
     let first: number | undefined
     return {
       decide(record, call, now) {
-        if (!('retainMs' in call)) return transition(record, call, now)
+        if (!('retainMs' in call)) return decided(record, call, now)
         first ??= call.retainMs
-        return transition(record, { ...call, retainMs: first }, now)
+        return decided(record, { ...call, retainMs: first }, now)
       },
     }
   },
@@ -314,7 +311,7 @@ const RETENTION: Faults<ModelStore> = {
   })),
   'retention-resent': asking(
     'complete',
-    ({ phase, expiresAt }, _, now) => phase === 'completed' && { retainMs: expiresAt - now },
+    ({ state, expiresAt }, _, now) => state === 'handled' && { retainMs: expiresAt - now },
   ),
   'retention-takeover': asking('claim', ({ expiresAt }, _, now) => ({ retainMs: expiresAt - now })),
   'retention-resent-claim': asking(
@@ -327,13 +324,13 @@ const RETENTION: Faults<ModelStore> = {
   ],
   'retention-held': writing('claim', 'in_flight', (_, { retainMs }, now) => ({ expiresAt: now + retainMs })),
   'retention-released': writing('release', true, (_, _call, now) => ({ expiresAt: now + 30 * MINUTE })),
-  'retention-over-running': reading('all', ({ phase }) => phase === 'running' && { expiresAt: Infinity }),
-  'retention-over-released': reading('all', ({ phase }) => phase === 'released' && { expiresAt: Infinity }),
+  'retention-over-running': reading('all', ({ state }) => state === 'running' && { expiresAt: Infinity }),
+  'retention-over-released': reading('all', ({ state }) => state === 'released' && { expiresAt: Infinity }),
   'retention-over-completed': reading('all', (_, call) => call.do !== 'claim' && { expiresAt: Infinity }),
   'retention-long': asking('complete', (_, { retainMs }) => ({ retainMs: Math.min(retainMs, MAX_INT) })),
   'terms-fraction': on('claim', (record, call, now) => {
     if (!Number.isInteger(call.leaseMs)) throw new Error('value is not an integer or out of range')
-    return transition(record, call, now)
+    return decided(record, call, now)
   }),
 }
 
@@ -352,8 +349,8 @@ const KEYS: Faults<ModelStore> = {
   // Holds one key for each token.
   'key-token': (right) => ({
     claim(request) {
-      for (const [key, { token }] of right.records) {
-        if (token === request.token && key !== request.key) right.records.delete(key)
+      for (const [key, { token }] of right.rows) {
+        if (token === request.token && key !== request.key) right.rows.delete(key)
       }
       return right.claim(request)
     },
@@ -372,8 +369,8 @@ const KEYS: Faults<ModelStore> = {
 
 const RACES: Faults<ModelStore> = {
   'race-fresh': late(['claim'], always),
-  'race-takeover': late(['claim'], (record, now) => record?.phase === 'running' && isOver(record, now)),
-  'race-released': late(['claim'], (record) => record?.phase === 'released'),
+  'race-takeover': late(['claim'], (record, now) => record?.state === 'running' && isOver(record, now)),
+  'race-released': late(['claim'], (record) => record?.state === 'released'),
   'race-forgotten': late(['claim'], (record, now) => record !== undefined && !isLive(record, now)),
   // Fails on a claim that meets itself, as an insert does.
   'race-resent': (right) => {
@@ -396,10 +393,10 @@ const RACES: Faults<ModelStore> = {
   histories: (right) => {
     const lost = new Set<string>()
     return on('claim', (record, call, now) => {
-      const next = transition(record, call, now)
-      if (next.record === record) return next
+      const next = decided(record, call, now)
+      if (next.row === record) return next
       if (lost.has(`${call.key} ${call.token}`)) {
-        return { record, answer: { status: 'in_flight', retryAfterMs: 1 } }
+        return { row: record, answer: { status: 'in_flight', retryAfterMs: 1 } }
       }
       if (isLive(record, now) && !isOwn(record, call)) lost.add(`${call.key} ${record.token}`)
       return next
@@ -424,21 +421,21 @@ const CLIENTS: Faults<ModelStore> = {
   },
   'clock-ahead, clock-behind': [
     (right) => ({ now: () => right.now() + aheadMs() }),
-    on('complete', (record, call, now) => transition(record, call, now + aheadMs())),
+    on('complete', (record, call, now) => decided(record, call, now + aheadMs())),
   ],
   'clock-behind': on('complete', (record, call, now) =>
-    transition(record, call, isLive(record, now) ? now : now + aheadMs()),
+    decided(record, call, isLive(record, now) ? now : now + aheadMs()),
   ),
   'clock-ahead': () => ({ mayPurge: (record, now) => !isLive(record, now + aheadMs()) }),
-  'purge-running': () => ({ mayPurge: (record, now) => record.phase === 'running' && isOver(record, now) }),
-  'purge-released': () => ({ mayPurge: ({ phase }) => phase === 'released' }),
-  'purge-completed': () => ({ mayPurge: ({ phase }) => phase === 'completed' }),
+  'purge-running': () => ({ mayPurge: (record, now) => record.state === 'running' && isOver(record, now) }),
+  'purge-released': () => ({ mayPurge: ({ state }) => state === 'released' }),
+  'purge-completed': () => ({ mayPurge: ({ state }) => state === 'handled' }),
   // Reads what is over, then purges it.
-  'race-purge': ({ records, mayPurge, now }) => ({
+  'race-purge': ({ rows, mayPurge, now }) => ({
     async purge({ limit = Infinity } = {}) {
-      const old = [...records].filter(([, record]) => mayPurge(record, now())).slice(0, limit)
+      const old = [...rows].filter(([, record]) => mayPurge(record, now())).slice(0, limit)
       await turns(1)
-      for (const [key] of old) records.delete(key)
+      for (const [key] of old) rows.delete(key)
       return old.length
     },
   }),

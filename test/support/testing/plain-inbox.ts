@@ -1,10 +1,22 @@
-import { type Inbox, type InboxConnections, isDiscard, type OnceRequest, type OnceResult } from 'tix-webhooks'
+import {
+  type FailedDelivery,
+  type InboxConnections,
+  isDiscard,
+  type KeepResult,
+  type LedgerInbox,
+  type OnceRequest,
+  type OnceResult,
+  type OnceRun,
+} from 'tix-webhooks'
 import type { InboxCut } from 'tix-webhooks/testing'
+import { memoryLedger } from '../../../src/ledger/memory/memory-ledger.js'
+import { type EventRow, keep, open, transition } from '../../../src/ledger/transition.js'
 import { deferred, never } from '../promises.js'
+import { at } from './model-store.js'
 
 interface Transaction {
   readonly effects: string[]
-  readonly records: Map<string, number>
+  readonly rows: Map<string, EventRow>
   readonly savepoints: number[]
   hasFailed: boolean
 }
@@ -13,8 +25,7 @@ interface Transaction {
 export class PlainDatabase {
   now = 0
   readonly effects: string[] = []
-  /** When the record of each key expires. */
-  readonly records = new Map<string, number>()
+  readonly rows = new Map<string, EventRow>()
   readonly locks = new Map<string, PlainConnection>()
   readonly connections = new Set<PlainConnection>()
   lostCommit: InboxCut | undefined
@@ -53,7 +64,7 @@ export class PlainConnection {
   async begin(): Promise<void> {
     await this.sent()
     // A second BEGIN is a warning.
-    this.transaction ??= { effects: [], records: new Map(), savepoints: [], hasFailed: false }
+    this.transaction ??= { effects: [], rows: new Map(), savepoints: [], hasFailed: false }
   }
 
   async write(effect: string): Promise<void> {
@@ -78,15 +89,15 @@ export class PlainConnection {
     if (this.transaction?.savepoints.pop() === undefined) await this.fail()
   }
 
-  async record(key: string, expiresAt: number): Promise<void> {
+  async record(key: string, row: EventRow): Promise<void> {
     await this.executed()
-    const { records } = this.transaction ?? this.database
-    records.set(key, expiresAt)
+    const { rows } = this.transaction ?? this.database
+    rows.set(key, row)
   }
 
-  async isRecorded(key: string): Promise<boolean> {
+  async find(key: string): Promise<EventRow | undefined> {
     await this.executed()
-    return (this.database.records.get(key) ?? 0) > this.database.now
+    return this.database.rows.get(key)
   }
 
   /** Takes a lock that ends with the transaction; false if another connection has it. */
@@ -103,10 +114,10 @@ export class PlainConnection {
     this.database.lostCommit = undefined
     if (lostCommit === 'before commit') this.lose()
     await this.sent()
-    const { effects = [], records = [], hasFailed = true } = this.transaction ?? {}
+    const { effects = [], rows = [], hasFailed = true } = this.transaction ?? {}
     if (!hasFailed) {
       this.database.effects.push(...effects)
-      for (const [key, expiresAt] of records) this.database.records.set(key, expiresAt)
+      for (const [key, row] of rows) this.database.rows.set(key, row)
     }
     this.end()
     if (lostCommit === 'after commit') this.lose()
@@ -135,7 +146,7 @@ export class PlainConnection {
   }
 }
 
-type Work = (tx: PlainTransaction) => Promise<void>
+type Work = (tx: PlainTransaction, run?: OnceRun) => Promise<void>
 
 /** The transaction of a handler, which refuses every use once that has ended. */
 export class PlainTransaction {
@@ -174,8 +185,10 @@ export class PlainTransaction {
   }
 }
 
+let runs = 0
+
 /** An inbox that is right, cut into the decisions that it makes, so that a test can get each of them wrong. */
-export class PlainInbox implements Inbox<PlainTransaction> {
+export class PlainInbox implements LedgerInbox<PlainTransaction> {
   readonly connections: InboxConnections
   private readonly idle: PlainConnection[] = []
   private readonly waiting: ((connection: PlainConnection) => void)[] = []
@@ -204,23 +217,28 @@ export class PlainInbox implements Inbox<PlainTransaction> {
       return await this.transact(connection, request, work)
     } catch (error) {
       if (!isDiscard(error)) throw error
-      return this.discard(connection, request)
+      return this.discard(connection, request, error.message)
     }
   }
 
   /** Runs the work between BEGIN and COMMIT. */
-  async transact(connection: PlainConnection, request: OnceRequest, work: Work): Promise<OnceResult> {
-    const { key, retainMs } = request
+  async transact(
+    connection: PlainConnection,
+    request: OnceRequest,
+    work: Work,
+    discarded?: { readonly reason: string },
+  ): Promise<OnceResult> {
+    const { key } = request
     const tx = this.handed(connection)
     try {
       await connection.begin()
-      const denied = key === null ? undefined : await this.deny(connection, key)
-      if (denied !== undefined) {
+      const opened = key === null ? undefined : await this.open(connection, { ...request, key }, discarded)
+      if (typeof opened === 'string') {
         await connection.rollback()
-        return { status: denied }
+        return { status: opened }
       }
-      if (key !== null) await this.record(connection, key, retainMs)
-      await this.attempt(work, tx)
+      if (key !== null && opened !== undefined) await this.record(connection, key, opened)
+      await this.attempt((given) => work(given, opened && { attempt: opened.attempt }), tx)
       tx.isOver = true
       await this.commit(connection)
       return { status: 'handled' }
@@ -236,23 +254,68 @@ export class PlainInbox implements Inbox<PlainTransaction> {
     return Promise.race([work(tx), tx.connection.lost])
   }
 
-  /** Why the work of the event is not called. */
-  async deny(connection: PlainConnection, key: string): Promise<'in_flight' | 'duplicate' | undefined> {
-    if (!(await this.lock(connection, key))) return 'in_flight'
-    return (await connection.isRecorded(key)) ? 'duplicate' : undefined
+  /** The row of the event if this transaction is committed; or why its work is not called. */
+  async open(
+    connection: PlainConnection,
+    request: OnceRequest & { readonly key: string },
+    discarded?: { readonly reason: string },
+  ): Promise<EventRow | 'duplicate' | 'in_flight' | 'parked' | undefined> {
+    if (!(await this.lock(connection, request.key))) return 'in_flight'
+    const { row, answer } = this.decide(await connection.find(request.key), request)
+    if (answer.status !== 'opened') return answer.status
+    return row && { ...row, ...(discarded && { state: 'discarded', reason: discarded.reason }) }
+  }
+
+  /** What opening the transaction makes of the row. */
+  decide(row: EventRow | undefined, request: OnceRequest): ReturnType<typeof open> {
+    return open(row, { ...request, token: `run ${runs++}` }, at(this.database.now))
   }
 
   lock(connection: PlainConnection, key: string): Promise<boolean> {
     return connection.lock(key)
   }
 
-  async record(connection: PlainConnection, key: string, retainMs: number): Promise<void> {
-    await connection.record(key, this.database.now + retainMs)
+  async record(connection: PlainConnection, key: string, row: EventRow): Promise<void> {
+    await connection.record(key, row)
   }
 
-  async discard(connection: PlainConnection, request: OnceRequest): Promise<OnceResult> {
-    const { status } = await this.transact(connection, request, async () => {})
+  async discard(connection: PlainConnection, request: OnceRequest, reason: string): Promise<OnceResult> {
+    const { status } = await this.transact(connection, request, async () => {}, { reason })
     return { status: status === 'handled' ? 'discarded' : status }
+  }
+
+  async keep(failed: FailedDelivery): Promise<KeepResult> {
+    if (this.isLocked(failed.key)) return 'in_flight'
+    return this.change(failed.key, (row) => keep(row, { failed }, at(this.database.now)))
+  }
+
+  async forget(key: string): Promise<boolean> {
+    return this.database.rows.delete(key)
+  }
+
+  readonly ledger = memoryLedger({
+    rows: () => [...this.database.rows].map(([key, row]) => ({ key, row })),
+    rowOf: (key) => this.database.rows.get(key),
+    timeNow: () => at(this.database.now),
+    discard: (key, reason) =>
+      this.isLocked(key)
+        ? 'in_flight'
+        : (this.change(key, (row) =>
+            transition(row, { do: 'discard', reason }, at(this.database.now)),
+          ) as 'discarded'),
+  })
+
+  isLocked(key: string): boolean {
+    return this.database.locks.has(key)
+  }
+
+  private change<Answer>(
+    key: string,
+    make: (row: EventRow | undefined) => { readonly row: EventRow | undefined; readonly answer: Answer },
+  ): Answer {
+    const { row, answer } = make(this.database.rows.get(key))
+    if (row !== undefined) this.database.rows.set(key, row)
+    return answer
   }
 
   async commit(connection: PlainConnection): Promise<void> {

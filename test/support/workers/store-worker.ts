@@ -1,6 +1,6 @@
 // A Worker for the tests of the stores at the edge, bundled by ../workerd.ts. It does its work in few requests, which are what costs time.
 import pLimit from 'p-limit'
-import type { IdempotencyStore, RemoteStore } from 'tix-webhooks'
+import type { IdempotencyStore, RemoteLedgerStore } from 'tix-webhooks'
 import { type D1Database, d1Store } from 'tix-webhooks/d1'
 import {
   type DurableObjectNamespace,
@@ -8,8 +8,9 @@ import {
   TixWebhooksObject,
 } from 'tix-webhooks/durable-object'
 import { type FetchWebhooks, tixWebhooks } from 'tix-webhooks/fetch'
-import { signedDelivery, storeCases } from 'tix-webhooks/testing'
+import { ledgerCases, signedDelivery, storeCases } from 'tix-webhooks/testing'
 import { handledFacts } from '../handled-facts.js'
+import { shiftHosted } from '../shift-deadlines.js'
 
 type Service = { fetch(request: Request): Promise<Response> }
 
@@ -29,11 +30,7 @@ interface State {
 
 const SHARDS = 2
 
-const TABLE = 'tix_webhooks'
-
-/** Lets time pass for the records of a table. */
-const shift = (table: string): string =>
-  `UPDATE ${table} SET lease_until = lease_until - ?1, expires_at = expires_at - ?1 WHERE max(lease_until, expires_at) > unixepoch() * 1000`
+const TABLE = 'tix_webhooks_events'
 
 /** The object of the package, and what a test does to one: lets time pass, reads its records, has its alarm ring. */
 export class TestedObject extends TixWebhooksObject {
@@ -47,19 +44,19 @@ export class TestedObject extends TixWebhooksObject {
   override async fetch(request: Request): Promise<Response> {
     const { storage } = this.state
     const { pathname, searchParams } = new URL(request.url)
-    if (pathname === '/shift') storage.sql.exec(shift(TABLE), Number(searchParams.get('ms')))
+    if (pathname === '/shift') storage.sql.exec(shiftHosted(TABLE, Number(searchParams.get('ms'))))
     else if (pathname === '/ring') await storage.setAlarm(Date.now())
     else if (pathname !== '/count') return super.fetch(request)
     return Response.json({
-      count: storage.sql.exec('SELECT key FROM tix_webhooks').toArray().length,
+      count: storage.sql.exec(`SELECT event_key FROM ${TABLE}`).toArray().length,
       alarm: await storage.getAlarm(),
     })
   }
 }
 
 interface Backend {
-  create(): Promise<RemoteStore>
-  createSecond(): Promise<RemoteStore>
+  create(): Promise<RemoteLedgerStore>
+  createSecond(): Promise<RemoteLedgerStore>
   advance(ms: number): Promise<void>
 }
 
@@ -75,7 +72,7 @@ function backendOf(env: Env, name: string | null, lane?: string): Backend {
     return {
       create,
       createSecond: create,
-      advance: async (ms) => void (await env.DB.prepare(shift(table)).bind(ms).all()),
+      advance: async (ms) => void (await env.DB.prepare(shiftHosted(table, ms)).all()),
     }
   }
   const namespace = lane === undefined ? env.WEBHOOKS : laneOf(env.WEBHOOKS, lane)
@@ -110,7 +107,7 @@ const LANES = 6
 async function failedCases(laneFor: (lane: string) => Backend): Promise<string[]> {
   const failures: string[] = []
   // The longest one first.
-  const waiting = [...storeCases].sort((one, other) => rankOf(other.id) - rankOf(one.id))
+  const waiting = [...storeCases, ...ledgerCases].sort((one, other) => rankOf(other.id) - rankOf(one.id))
   async function runLane(backend: Backend): Promise<void> {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { id, run } = next

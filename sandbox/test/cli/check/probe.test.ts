@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { memoryFailures, parseEvent } from 'tix-webhooks'
+import { parseEvent } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { SCENARIOS, type ScenarioName } from 'tix-webhooks/testing'
 import { expect, onTestFinished, test } from 'vitest'
@@ -101,7 +101,6 @@ const parking = (): RequestListener =>
   tixWebhooks({
     secret: SECRET,
     on: { 'order.created': fail, 'event.published': fail },
-    failures: memoryFailures(),
     namespace: 'orders',
     parkAfter: { attempts: 1 },
     onUnhandled: () => {},

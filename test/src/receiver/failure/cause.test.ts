@@ -1,18 +1,17 @@
-import { memoryFailures, memoryStore, RetryLater } from 'tix-webhooks'
+import { RetryLater } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { firstUserFrame } from '../../../../src/lib/errors/user-frames.js'
 import { orderCreated } from '../../../support/deliveries.js'
-import { receiving } from '../../../support/receiving.js'
+import { failing } from '../../../support/failing.js'
 
 /** The failure of a handler that throws this. */
 async function failureOf(throws: () => unknown, kind = 'order.created') {
-  const failures = memoryFailures()
-  const run = async () => {
+  const { handler, ledger, send } = failing()
+  handler.mockImplementation(async () => {
     throw throws()
-  }
-  const { send } = receiving({ failures, namespace: 'orders', on: { 'order.created': run, 'event.*': run } })
+  })
   await send({ ...orderCreated({ id: 'ord_1' }), type: kind })
-  const [failure] = await failures.list()
+  const failure = (await ledger.list())[0]?.failure
   return { message: failure?.message, group: failure?.group ?? 'none' }
 }
 
@@ -99,22 +98,15 @@ describe('the group', () => {
   })
 
   test('of a result is by what was returned', async () => {
-    const failures = memoryFailures()
     const results = [500, 404].map((status) => new Response(null, { status }))
     const on = { 'order.created': () => results.shift() }
-    const { send } = receiving({ failures, namespace: 'orders', on })
+    const { ledger, send } = failing({ on })
     for (const id of ['ord_1', 'ord_2']) await send(orderCreated({ id }))
-    expect(await failures.groups()).toHaveLength(2)
+    expect(await ledger.groups()).toHaveLength(2)
   })
 
   test('of data that does not fit is by the places in it, whatever their number', async () => {
-    const failures = memoryFailures()
-    const { send } = receiving({
-      failures,
-      store: memoryStore(),
-      namespace: 'orders',
-      on: { 'order.created': () => {} },
-    })
+    const { ledger, send } = failing()
     const withTickets = (id: string, tickets: unknown) => {
       const order = orderCreated({ id })
       return { ...order, data: { ...order.data, tickets } }
@@ -128,7 +120,7 @@ describe('the group', () => {
       ]),
     )
     await send(withTickets('c', [{ id: 't', tier: 1 }]))
-    const groups = await failures.groups()
+    const groups = await ledger.groups()
     expect(groups.map(({ count, code }) => [count, code]).sort()).toEqual([
       [1, 'data_mismatch'],
       [2, 'data_mismatch'],

@@ -66,6 +66,26 @@ describe('a store function', () => {
     expect(runs).toEqual([])
   })
 
+  test('that makes a store that is no ledger keeps nothing, and asks nothing of it that it does not have', async () => {
+    const handler = vi.fn((): unknown => {
+      throw new Error('boom')
+    })
+    const { send, reports } = clientPerRequest({ on: { 'order.created': handler }, maxRunSeconds: 5 })
+    const order = orderCreated()
+    for (const _ of [1, 2]) expect(await send(order)).toMatchObject({ outcome: 'failed' })
+    expect(await send('{')).toMatchObject({ outcome: 'unprocessable' })
+    handler.mockImplementation(() => never())
+    const sent = send(order)
+    await advance(5)
+    expect(await sent).toMatchObject({ code: 'given_up' })
+    expect(reports.map(({ error }) => error.code ?? error.message)).toEqual([
+      'boom',
+      'boom',
+      'not_json',
+      'given_up',
+    ])
+  })
+
   test('that rejects is an outage: the sender retries', async () => {
     const store = () => Promise.reject(new Error('no such binding'))
     const { send, runs } = clientPerRequest({ store })

@@ -1,10 +1,11 @@
 import { createHook } from 'node:async_hooks'
 import { Pool } from 'pg'
 import postgres from 'postgres'
-import { createReceiver, memoryFailures, memoryStore, type WebhookOptions } from 'tix-webhooks'
+import { createReceiver, memoryStore, type WebhookOptions } from 'tix-webhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { SECRET } from '../../../support/deliveries.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
+import { storeWith } from '../../../support/receiving.js'
 import { schemaOf } from '../../../support/schema-of.js'
 
 const handler = async (): Promise<void> => {}
@@ -21,7 +22,9 @@ function make(options: Record<string, unknown> = {}) {
 const DAY = 86_400
 
 const namespace = 'orders'
-const kept = { failures: memoryFailures(), namespace }
+const kept = { store: memoryStore(), namespace }
+/** A store that keeps no failures. */
+const alone = { store: storeWith({}).store, namespace }
 const { inbox } = honestInbox()
 
 /** A store with one invalid method. */
@@ -58,9 +61,8 @@ const REFUSED: readonly [options: Record<string, unknown>, message: RegExp][] = 
     /^schemas\["order\.refunded"\] must be a Standard.*unch/,
   ],
 
-  [{ store: memoryStore() }, /^namespace is required with store, inbox and failures: .*namespace: 'orders'/],
+  [{ store: memoryStore() }, /^namespace is required with store and inbox: .*namespace: 'orders'/],
   [{ inbox }, /^namespace is required/],
-  [{ failures: memoryFailures() }, /^namespace is required/],
   [{ namespace: 'a/b' }, /^namespace must be 1 to 64 characters/],
   [{ namespace: 'x'.repeat(65) }, /^namespace must be 1 to 64 characters/],
   [{ store: { get() {}, set() {} }, namespace }, /^store must be an IdempotencyStore: its claim is.*ioredis/],
@@ -106,14 +108,17 @@ const REFUSED: readonly [options: Record<string, unknown>, message: RegExp][] = 
   [{ now: 1_760_000_000_000 }, /^now must be a function that returns milliseconds, not 1760000000000/],
   [{ tolerance: 300 }, /^There is no option tolerance\. The options are secret, account, on,/],
 
-  [{ parkAfter: { attempts: 3 } }, /^parkAfter needs the option failures/],
+  [{ ...alone, parkAfter: { attempts: 3 } }, /^parkAfter needs a ledger: .*Redis keeps no failures/],
+  [{ inbox, namespace, parkAfter: { hours: 1 } }, /^parkAfter needs a ledger/],
+  [{ ...kept, keep: 'nothing', parkAfter: { attempts: 3 } }, /^parkAfter needs keep: 'failed'/],
+  [{ ...kept, keep: 'all' }, /^keep must be 'failed' or 'nothing', not "all"/],
   [{ ...kept, parkAfter: {} }, /^parkAfter is empty/],
   [{ ...kept, parkAfter: { attempts: 0 } }, /^parkAfter.attempts must be a whole number/],
   [{ ...kept, parkAfter: { hours: 0 } }, /^parkAfter.hours must be a number above 0/],
   [{ ...kept, parkAfter: { hours: Number.POSITIVE_INFINITY } }, /^parkAfter.hours must be a number above 0/],
   [{ ...kept, parkAfter: { days: 1 } }, /no option parkAfter.days/],
   [{ ...kept, parkAfter: 8 }, /^parkAfter.* must be an object/],
-  [{ ...kept, failures: {} }, /^failures must be made by postgresFailures/],
+  [{ ...kept, failures: {} }, /^There is no option failures\./],
 ]
 
 describe('a receiver is not made', () => {
@@ -144,6 +149,8 @@ test.each<Record<string, unknown>>([
   { secret: () => undefined },
   { schemas: { 'order.refunded': schemaOf((value) => ({ value })) }, on: { 'order.refunded': handler } },
   { leaseSeconds: 0.1 },
+  // The function may make a ledger.
+  { store: () => alone.store, namespace, parkAfter: { attempts: 3, hours: undefined } },
   { concurrency: { runs: 5, perAccount: Number.POSITIVE_INFINITY } },
   { namespace: 'Aa0._-'.padEnd(64, 'x') },
   {
@@ -179,7 +186,7 @@ test('making a receiver does nothing random, timed or asynchronous: some runtime
   vi.restoreAllMocks()
 })
 
-describe('the warning that handled events are remembered in memory alone', () => {
+describe('the warning of what is in memory alone', () => {
   beforeEach(() => {
     vi.resetModules()
     vi.spyOn(console, 'warn').mockImplementation(() => {})
@@ -210,6 +217,22 @@ describe('the warning that handled events are remembered in memory alone', () =>
     vi.stubEnv('NODE_ENV', value)
     await makeAfresh()
     expect(console.warn).not.toHaveBeenCalled()
+  })
+
+  test('is given once for parked events, which were answered 200', async () => {
+    const { createReceiver, memoryStore } = await import('tix-webhooks')
+    for (const _ of [1, 2])
+      createReceiver({
+        secret: SECRET,
+        on: {},
+        onUnhandled: handler,
+        store: memoryStore(),
+        namespace,
+        parkAfter: { attempts: 1 },
+      })
+    expect(console.warn).toHaveBeenCalledExactlyOnceWith(
+      expect.stringMatching(/^tix-webhooks: parkAfter is set with a store in memory/),
+    )
   })
 
   test('is not given where there is no process at all', async () => {

@@ -1,5 +1,5 @@
 import { Discard } from 'tix-webhooks'
-import { ddl, mysqlFailures, mysqlInbox } from 'tix-webhooks/mysql'
+import { ddl, mysqlInbox } from 'tix-webhooks/mysql'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { failedDelivery } from '../../../support/failed-delivery.js'
 import { testMysqlDatabase } from '../../../support/mysql-database.js'
@@ -21,10 +21,10 @@ onMysql('the transaction of an inbox', () => {
   const database = testMysqlDatabase('CREATE TABLE effects (id VARCHAR(100) PRIMARY KEY)', ddl)
   const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
   const recorded = (): Promise<unknown[]> =>
-    database.column('SELECT CAST(`key` AS CHAR) FROM tix_webhooks_inbox')
+    database.column('SELECT CAST(event_key AS CHAR) FROM tix_webhooks_events')
 
   beforeEach(async () => {
-    for (const table of ['effects', 'tix_webhooks_inbox']) await database.query(`DELETE FROM ${table}`)
+    for (const table of ['effects', 'tix_webhooks_events']) await database.query(`DELETE FROM ${table}`)
   })
 
   const insert = (tx: unknown, id: string): Promise<unknown> =>
@@ -80,7 +80,7 @@ onMysql('the transaction of an inbox', () => {
       const inbox = mysqlInbox(open(database))
       const once = inbox.once(ONCE, async (tx) => {
         await (tx as unknown as Tx).query(hidden('CREATE OR REPLACE VIEW seen AS SELECT 1 AS one'))
-        await database.query("UPDATE tix_webhooks_inbox SET run = 'of another'")
+        await database.query("UPDATE tix_webhooks_events SET token = 'of another'")
       })
       await expect(once).rejects.toMatchObject({ code: 'rolled_back' })
       expect(await recorded()).toEqual(['k'])
@@ -230,7 +230,7 @@ onMysql('the transaction of an inbox', () => {
           },
           'a look at a record': (key) => inbox.isHandled(key),
           'a check': () => inbox.check(),
-          'a failure': () => mysqlFailures(pool).keep(failedDelivery()),
+          'a failure': async () => inbox.keep(failedDelivery()),
         }
         for (const [name, use] of Object.entries(uses)) {
           await use(name)

@@ -83,7 +83,10 @@ onPostgres('a delivery', () => {
       transaction: (work) => sql.begin(work) as ReturnType<typeof work>,
       query: (tx, text, parameters) =>
         tx.unsafe(
-          text.replace('pg_try', `pg_advisory_xact_lock(${pause})::text IS NOT NULL AND pg_try`),
+          text.replace(
+            /WHERE (pg_try.*)/,
+            `WHERE CASE WHEN pg_advisory_xact_lock(${pause})::text IS NOT NULL THEN $1 END`,
+          ),
           parameters as never[],
         ),
     })

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { Kysely, PostgresDialect } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
 import { createReceiver } from 'tix-webhooks'
-import { ddl, postgresInbox } from 'tix-webhooks/postgres'
+import { ddl, fromKysely, postgresInbox } from 'tix-webhooks/postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { atOnce } from '../../../support/at-once.js'
 import { BAD_AS } from '../../../support/bad-as.js'
 import { orderCreated, SECRET, sign } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
-import { kyselyDriver, openPg, openPostgresJs } from '../../../support/postgres-clients.js'
+import { openPg, openPostgresJs } from '../../../support/postgres-clients.js'
 import { testDatabase } from '../../../support/postgres-database.js'
 import { endpoint } from '../../../support/postgres-endpoint.js'
 import { deferred } from '../../../support/promises.js'
@@ -42,7 +42,7 @@ onPostgres('the connection of an inbox over pg', () => {
 
   test.each(['release', 'end'])('is not given away by a handler that calls ctx.tx.%s()', async (method) => {
     const pool = openPg(database, { max: 1 })
-    const inbox = postgresInbox(pool)
+    const inbox = postgresInbox(pool, { purgeEverySeconds: false })
     await inbox.migrate()
     let isReleasing = true
     const { send, reports } = await endpoint({
@@ -83,7 +83,7 @@ onPostgres('the connection of an inbox over pg', () => {
     const options = { connectionString: database.url, options: database.settings(), max: 1 }
     const pool = new LoggedPool(options)
     onTestFinished(() => pool.end())
-    const inbox = postgresInbox(pool)
+    const inbox = postgresInbox(pool, { purgeEverySeconds: false })
     await inbox.migrate()
     expect(await inbox.once({ key: 'wrapped', retainMs: 9e9 }, async () => {})).toEqual({ status: 'handled' })
     expect([pool.totalCount, pool.idleCount]).toEqual([1, 1])
@@ -178,7 +178,7 @@ onPostgres('a driver over pg', () => {
 
   test('that tries a failed transaction again runs the handler once in a delivery', async () => {
     const db = new Kysely<Record<never, never>>({ dialect: new PostgresDialect({ pool: openPg(database) }) })
-    const driver = kyselyDriver(db)
+    const driver = fromKysely(db)
     const inbox = postgresInbox({
       ...driver,
       transaction: (work) => driver.transaction(work).catch(() => driver.transaction(work)),

@@ -1,8 +1,7 @@
-import { Readable } from 'node:stream'
 import { inspect } from 'node:util'
-import { Pool, type PoolClient } from 'pg'
-import type { Row, TransactionSql } from 'postgres'
-import { ddl, postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import { Pool } from 'pg'
+import type { TransactionSql } from 'postgres'
+import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { orderCreated } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
@@ -19,6 +18,9 @@ import { deferred } from '../../../support/promises.js'
 import { startProxy, type TcpProxy } from '../../../support/tcp-proxy.js'
 
 const MAX = 2
+
+/** The transaction of a purge would be ended instead. */
+const UNPURGED = { purgeEverySeconds: false } as const
 
 /** The message of Postgres to a connection whose transaction took too long. */
 const FATAL = errorResponse({
@@ -39,7 +41,7 @@ const ownDriver = {
     const run = async (tx: TransactionSql, text: string, given: readonly unknown[] = []) =>
       tx.unsafe(text, given as never[])
     const driver = { transaction: (work: never) => sql.begin(work) as Promise<never>, query: run }
-    return { inbox: () => postgresInbox(driver), failures: () => postgresFailures(driver), run }
+    return { inbox: () => postgresInbox(driver, UNPURGED), run }
   },
 } as unknown as InboxClient
 
@@ -68,7 +70,7 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
     proxy = await startProxy({ host: hostname, port: Number(port || 5432) })
   })
   afterAll(() => proxy?.close())
-  beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_inbox, tix_webhooks_failures'))
+  beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_events'))
 
   const saying = (words: string) => (chunk: Buffer) => chunk.includes(words)
   const POINTS: [string, (chunk: Buffer) => boolean][] = [
@@ -90,7 +92,7 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
         const client = library.open(database, { port: proxy.port, max: MAX })
         let hasBegun = false
         const { send, records } = await endpoint({
-          inbox: client.inbox(),
+          inbox: client.inbox(UNPURGED),
           on: {
             'order.created': async (event, { tx }) => {
               hasBegun = true
@@ -122,10 +124,9 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
     'in a statement of one delivery is not reported, kept or refused as that of the next on the connection, over $name',
     async (library) => {
       const client = library.open(database, { max: 1 })
-      const failures = client.failures()
+      const inbox = client.inbox(UNPURGED)
       const { send, reports } = await endpoint({
-        inbox: client.inbox(),
-        failures,
+        inbox,
         on: {
           'order.created': (event, { tx }) =>
             event.data.order.id === 'ended' ? client.run(tx, ENDING) : client.run(tx, 'SELECT 1'),
@@ -137,9 +138,7 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
         // That of the one that was ended.
         expect(reports).toHaveLength(time + 1)
       }
-      expect(await database.column('SELECT key FROM tix_webhooks_failures')).toEqual([
-        'test/order.created/ended',
-      ])
+      expect((await inbox.ledger.list()).map(({ key }) => key)).toEqual(['test/order.created/ended'])
     },
   )
 
@@ -169,40 +168,9 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
         await later
       },
     ],
-    [
-      'the rows of a cursor',
-      async (_, tx) => {
-        for await (const [row] of cursor(tx).cursor(2)) await end(row)
-        await tx`SELECT 1`
-      },
-    ],
-    [
-      'the rows of a cursor, by a function that goes on later',
-      (_, tx, later) => cursor(tx).cursor(2, ([row]) => end(row).then(() => later)),
-    ],
   ]
 
-  const cursor = (tx: TransactionSql) => tx`SELECT pg_backend_pid() AS pid FROM generate_series(1, 9)`
-  /** Ends a session from another one. */
-  const end = async (row: Row | undefined) =>
-    void (await database.query('SELECT pg_terminate_backend($1, 60000)', [row?.pid]))
-
-  /** As one of pg-query-stream between two of its reads, which does not end by itself then. */
-  class OpenStream extends Readable {
-    override _read(): void {}
-    submit(connection: { query(text: string): void }): void {
-      connection.query(ENDING)
-    }
-    handleRowDescription(): void {}
-    handleError(): void {}
-  }
-  const stream: Way = async (_, tx) => {
-    const client = tx as unknown as PoolClient
-    for await (const _ of client.query(new OpenStream() as never) as unknown as Readable);
-  }
-
   test.each([
-    ['pg', 'a stream', INBOX_CLIENTS[0] as InboxClient, stream] as const,
     ...INBOX_CLIENTS.flatMap((client) =>
       WAYS.map(([name, way]) => [client.name, name, client, way] as const),
     ),
@@ -213,7 +181,7 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
     const client = library.open(database, { max: 1 })
     const later = deferred()
     const { send } = await endpoint({
-      inbox: client.inbox(),
+      inbox: client.inbox(UNPURGED),
       on: {
         'order.created': (event, { tx }) =>
           event.data.order.id === 'ended'
@@ -229,7 +197,7 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
 
   test('in a statement of the app does not fail the next call of a store over postgres.js, nor show in one that is lost with it', async () => {
     const sql = openPostgresJs(database, { max: 1 })
-    const store = postgresStore(sql)
+    const store = postgresStore(sql, UNPURGED)
     const claim = (key: string) => store.claim({ key, token: 't', leaseMs: 1_000, retainMs: 1_000 })
     const end = () => sql.unsafe(ENDING).then(undefined, () => {})
     await claim('first')
@@ -244,7 +212,7 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
     async (library) => {
       const client = library.open(database, { port: proxy.port, max: MAX })
       const { send } = await endpoint({
-        inbox: client.inbox(),
+        inbox: client.inbox(UNPURGED),
         on: { 'order.created': (_, { tx }) => client.run(tx, 'SELECT 1') },
       })
       for (let time = 0; time <= MAX; time++) {
