@@ -116,7 +116,7 @@ export const SETTLING_MS: number =
 /** The longest that a transaction may take to begin or to commit: after that its connection counts as lost, and a drain stops waiting. */
 export const COMMIT_MS = 30_000
 
-// Postgres.
+// Statements and connections.
 
 /** The longest that a statement of a store may take: a silent connection, as after a machine has vanished, would keep its slot forever. */
 export const STATEMENT_MS = 10_000

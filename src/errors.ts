@@ -1,6 +1,6 @@
 import { MAX_RETRY_AFTER_SECONDS } from './durations.js'
 import { describeType, describeValue } from './lib/describe-type.js'
-import { readProperty } from './lib/errors/message-of.js'
+import { readProperty } from './lib/errors/read-error.js'
 
 /** Brands errors, so that the ESM and CJS copies of this package recognize each other's. */
 const BRAND = Symbol.for('tix-webhooks.error')

@@ -23,6 +23,7 @@ export {
   STORE_CALL_MS,
 } from './durations.js'
 export { codeOf } from './errors.js'
+export { tokenSource } from './ledger/guard.js'
 export { recordOf } from './ledger/memory/memory-ledger.js'
 export {
   type CheckedFilter,
@@ -33,7 +34,6 @@ export {
   checkReason,
 } from './ledger/rules.js'
 export { isLedger } from './ledger/store.js'
-export { tokenSource } from './ledger/token.js'
 export {
   type EventRow,
   isLive,
@@ -44,21 +44,19 @@ export {
   type Transition,
   transition,
 } from './ledger/transition.js'
-export { callSafely, ignoreRejection } from './lib/call-safely.js'
 export { type Caller, checkedFor } from './lib/call-site.js'
 export { checkAscii, checkKey } from './lib/check-key.js'
 export { checkTimerSeconds, checkWholeNumber } from './lib/check-number.js'
-export { deferred } from './lib/deferred.js'
 export { describeType, describeValue } from './lib/describe-type.js'
-export { messageOf } from './lib/errors/message-of.js'
-export { shownMessageOf } from './lib/errors/shown-message.js'
+export { messageOf } from './lib/errors/read-error.js'
+export { shownMessageOf } from './lib/errors/redact-error.js'
 export { checkNodeVersion } from './lib/node-version.js'
 export { checkOptionNames, isPlainObject, isRecord } from './lib/option-names.js'
+export { callSafely, deferred, ignoreRejection } from './lib/promises.js'
 export { sharedMap } from './lib/shared-map.js'
 export { storableText } from './lib/storable.js'
 export { within } from './lib/time/alarm-clock.js'
-export { checkedClock, systemClock } from './lib/time/clock.js'
-export { monotonicMs, pause, startBackgroundTimer } from './lib/time/timers.js'
+export { checkedClock, monotonicMs, pause, startBackgroundTimer, systemClock } from './lib/time/clock.js'
 export { operationsOf } from './operation/operations.js'
 export { alreadyRead, checkChunk, checkLength, wentAway } from './receiver/body/body.js'
 export { settled } from './receiver/handler-result.js'

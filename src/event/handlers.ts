@@ -162,3 +162,12 @@ function unknownKey(key: string, known: readonly string[]): TypeError {
     `on["${key}"] is not a kind that the service sends, nor a group of them. There are ${known.join(', ')}. For a kind that the service added, give it a schema: schemas: { '${key}': unchecked<Data>() }; for all others there is onUnhandled.`,
   )
 }
+
+/** Sets the request of a context. A replay may have none: then it is a getter, so that only reading it throws. */
+export function giveRequest(
+  context: object & { request?: unknown },
+  state: { readonly hasRequest: boolean; readonly request: unknown },
+): void {
+  if (state.hasRequest) context.request = state.request
+  else Object.defineProperty(context, 'request', { get: () => state.request, configurable: true })
+}

@@ -1,7 +1,7 @@
 import { ConfigurationError, PayloadError, type PayloadIssue } from '../errors.js'
 import { describeType } from '../lib/describe-type.js'
-import type { MaybePromise } from '../lib/maybe-promise.js'
 import { isPlainObject, isRecord } from '../lib/option-names.js'
+import type { MaybePromise } from '../lib/promises.js'
 import { type AnyEvent, isJsonObject, type UnknownEvent } from './events.js'
 import {
   isStandardSchema,

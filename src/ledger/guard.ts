@@ -1,7 +1,18 @@
-import type { MaybePromise } from '../lib/maybe-promise.js'
+import { PAUSES_MS, STATEMENT_MS, STORE_CALL_MS } from '../durations.js'
+import { StoreError } from '../errors.js'
+import { shownMessageOf } from '../lib/errors/redact-error.js'
+import type { MaybePromise } from '../lib/promises.js'
 import type { AlarmClock } from '../lib/time/alarm-clock.js'
 import type { FailedDelivery } from './failure.js'
-import { type ClaimRequest, type EventFacts, isLedger, type ReplayTerms } from './store.js'
+import {
+  type ClaimRequest,
+  type EventFacts,
+  isLedger,
+  type KeepResult,
+  type KeepsFailures,
+  type ReplayTerms,
+} from './store.js'
+import { readKeepResult, validated } from './store-call.js'
 
 /** Makes sure that an event's handler runs once: with a lease on a store, or in a transaction of an inbox. Each receiver has one. */
 export interface Guard<Request = unknown> {
@@ -52,7 +63,7 @@ export interface Grant {
   readonly tx: unknown
   /** The error for the sender while the end is being recorded and may still be lost; `undefined` if the sender may get the end at once. */
   unconfirmedError(end: WorkEnd): unknown
-  /** Gives up the handler, keeps that end, and releases its slot. The work may still end, and be recorded. */
+  /** Gives up the handler, keeps its failure, and releases its slot. The work may still end, and be recorded. */
   giveUp(end: WorkEnd): void
   /** A sentence for the log on what may block the handler, if known. Never throws. */
   hint?(): string
@@ -117,4 +128,101 @@ export const UNPROTECTED: Grant = {
   tx: undefined,
   unconfirmedError: () => undefined,
   giveUp() {},
+}
+
+/** Receivers of this process that have made a token. */
+let sources = 0
+
+/**
+ * Makes the tokens of one receiver: a random prefix and a counter, which costs less than a UUID for each delivery. The prefix is made at
+ * the first call, because some runtimes refuse randomness outside a request. It has the number of the source, because tests like to
+ * stub randomness, and two receivers with the same tokens would take each other's leases for their own.
+ *
+ * @param randomUuid called once
+ */
+export function tokenSource(randomUuid: () => string): () => string {
+  let prefix: string | undefined
+  let count = 0
+  return () => {
+    if (prefix === undefined) {
+      sources += 1
+      prefix = `${randomUuid()}.${sources.toString(36)}`
+    }
+    count += 1
+    return `${prefix}.${count.toString(36)}`
+  }
+}
+
+/** The part of a delivery that keeping its failure needs. */
+type Failing = Pick<GuardedDelivery, 'failureOf' | 'clock' | 'replay' | 'report' | 'track' | 'vacate'>
+
+/**
+ * Keeps the failure of a delivery that has no lease, if the backend is a ledger. It is sent once, because a backend could not tell a second
+ * copy from another failure: what is not kept now is kept at the next retry. Never rejects: what fails is reported.
+ *
+ * @returns whether the event is parked now, and this is no replay
+ */
+export async function keepFailure(
+  backend: object,
+  delivery: Failing,
+  end: WorkEnd,
+  retainMs: number,
+): Promise<boolean> {
+  if (!isLedger(backend)) return false
+  let failed: FailedDelivery | undefined
+  try {
+    failed = await delivery.failureOf(end, retainMs)
+    if (failed === undefined) return false
+    const { clock } = delivery
+    const keeping = send(backend, failed, delivery)
+    // Many that fail together must not hold up those that do not, and their senders do not wait for each other.
+    delivery.vacate(Promise.resolve())
+    const kept = await clock.within(keeping, clock.nowMs + STORE_CALL_MS, () => 'later' as const)
+    if (kept === 'later' || kept === 'in_flight')
+      delivery.track(keepLater(keeping, backend, failed, delivery))
+    return kept === 'parked' && delivery.replay === undefined
+  } catch (error) {
+    delivery.report(notKept(failed, error))
+    return false
+  }
+}
+
+async function send(
+  backend: KeepsFailures,
+  failed: FailedDelivery,
+  { clock }: Pick<Failing, 'clock'>,
+): Promise<KeepResult> {
+  const sent = Promise.resolve().then(() => backend.keep(failed))
+  const kept = await clock.within<unknown>(sent, clock.nowMs + STATEMENT_MS, () => {
+    throw new StoreError('store_unavailable', 'it took too long.')
+  })
+  return validated('keep', kept, readKeepResult)
+}
+
+/** While another delivery of the event runs: if it succeeds there is nothing to keep; if it takes longer, it keeps its own failure. */
+async function keepLater(
+  keeping: Promise<KeepResult>,
+  backend: KeepsFailures,
+  failed: FailedDelivery,
+  delivery: Failing,
+): Promise<void> {
+  try {
+    let kept = await keeping
+    for (const pauseMs of PAUSES_MS) {
+      if (kept !== 'in_flight') return
+      await delivery.clock.pause(pauseMs, true)
+      kept = await send(backend, failed, delivery)
+    }
+  } catch (error) {
+    delivery.report(notKept(failed, error))
+  }
+}
+
+/** The error for a failure that was not kept: the answer is as without it. */
+export function notKept(failed: Pick<FailedDelivery, 'key'> | undefined, cause: unknown): StoreError {
+  return new StoreError(
+    'not_kept',
+    `The failure of ${failed?.key ?? 'an event'} could not be kept: ${shownMessageOf(cause)}`,
+    { cause },
+  )
 }

@@ -1,9 +1,8 @@
 import { STOPPED_MS, STORE_CALL_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
-import { isThenable } from '../lib/call-safely.js'
-import { messageOf } from '../lib/errors/message-of.js'
-import { shownMessageOf } from '../lib/errors/shown-message.js'
-import { isPromise, type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
+import { messageOf } from '../lib/errors/read-error.js'
+import { shownMessageOf } from '../lib/errors/redact-error.js'
+import { isPromise, isThenable, type MaybePromise, whenSettled } from '../lib/promises.js'
 import type { Alarm } from '../lib/time/alarm-clock.js'
 import type { FailedDelivery } from './failure.js'
 import {
@@ -11,11 +10,11 @@ import {
   type Grant,
   type GuardedDelivery,
   isDone,
+  notKept,
   parkedBy,
   type Work,
   type WorkEnd,
 } from './guard.js'
-import { notKept } from './keep-failure.js'
 import { type IdempotencyStore, isLedger, type KeepResult, type Lease, type LedgerStore } from './store.js'
 import {
   callAgain,
@@ -121,7 +120,7 @@ export class HeldLease implements Grant {
     )
   }
 
-  /** The record of an end that is not kept. */
+  /** The call that records an end without keeping a failure. */
   private plainCall<End extends WorkEnd>(end: End): EndCall<End> {
     const { store, lease, terms, delivery } = this
     const isFinal = isDone(end)

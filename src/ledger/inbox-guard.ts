@@ -1,20 +1,19 @@
 import { COMMIT_MS, RETRY_SECONDS } from '../durations.js'
 import { codeOf, StoreError } from '../errors.js'
-import { callSafely, ignoreRejection } from '../lib/call-safely.js'
-import { deferred } from '../lib/deferred.js'
+import { callSafely, deferred, ignoreRejection } from '../lib/promises.js'
 import {
   type Denial,
   type Grant,
   type Guard,
   type GuardedDelivery,
   isDone,
+  keepFailure,
   parkedBy,
   termsFor,
   type Work,
   type WorkEnd,
 } from './guard.js'
 import type { Inbox, OnceRequest, OnceResult, OnceRun } from './inbox.js'
-import { keepFailure } from './keep-failure.js'
 import { isLedger } from './store.js'
 import { callInbox } from './store-call.js'
 

@@ -1,19 +1,19 @@
 import { RETRY_SECONDS, STORE_CALL_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
-import { isThenable } from '../lib/call-safely.js'
-import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
+import { isPromise, isThenable, type MaybePromise } from '../lib/promises.js'
 import {
   type Denial,
   DUPLICATE,
   type Guard,
   type GuardedDelivery,
+  keepFailure,
   termsFor,
+  tokenSource,
   UNPROTECTED,
   type Work,
   type WorkEnd,
 } from './guard.js'
 import { HeldLease } from './held-lease.js'
-import { keepFailure } from './keep-failure.js'
 import { type ClaimRequest, type ClaimResult, type IdempotencyStore, isLedger } from './store.js'
 import {
   callAgain,
@@ -24,7 +24,6 @@ import {
   resultOf,
   validated,
 } from './store-call.js'
-import { tokenSource } from './token.js'
 
 export interface LeaseGuardTerms extends LeaseMemory {
   readonly leaseMs: number

@@ -1,8 +1,8 @@
 import { LATE_PAUSES_MS, RETRY_PAUSES_MS, STORE_CALL_MS } from '../durations.js'
 import { codeOf, StoreError } from '../errors.js'
-import { callSafely } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
-import { causesOf, messageOf } from '../lib/errors/message-of.js'
+import { causesOf, messageOf } from '../lib/errors/read-error.js'
+import { callSafely } from '../lib/promises.js'
 import type { AlarmClock } from '../lib/time/alarm-clock.js'
 import type { ClaimResult, IdempotencyStore, KeepResult, LedgerStore } from './store.js'
 

@@ -1,4 +1,4 @@
-import { readProperty } from './errors/message-of.js'
+import { readProperty } from './errors/read-error.js'
 
 /** A public function, as `Error.captureStackTrace` takes it. */
 export type Caller = (...args: never[]) => unknown

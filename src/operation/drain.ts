@@ -1,5 +1,5 @@
 import { DRAIN_GRACE_MS, DRAIN_PAUSE_MS } from '../durations.js'
-import { monotonicMs } from '../lib/time/timers.js'
+import { monotonicMs } from '../lib/time/clock.js'
 
 /** Ongoing work, and the latest time at which it ends, on the monotonic clock; that may change meanwhile. */
 export interface Bounded {

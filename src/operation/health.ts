@@ -1,7 +1,7 @@
 import { STATEMENT_MS, STORE_CALL_MS } from '../durations.js'
 import { isWebhookError } from '../errors.js'
 import { within } from '../lib/time/alarm-clock.js'
-import { monotonicMs } from '../lib/time/timers.js'
+import { monotonicMs } from '../lib/time/clock.js'
 import type { Drain } from './drain.js'
 
 /** The answer to a readiness probe. */

@@ -3,7 +3,7 @@ import { StoreError } from '../errors.js'
 import type { EventFailure, EventQuery, EventRecord, Ledger } from '../ledger/ledger.js'
 import { isMisuse } from '../lib/call-site.js'
 import { describeType } from '../lib/describe-type.js'
-import { shownMessageOf } from '../lib/errors/shown-message.js'
+import { shownMessageOf } from '../lib/errors/redact-error.js'
 import { within } from '../lib/time/alarm-clock.js'
 
 /** An event that can be replayed: its bytes and its failure are kept. */

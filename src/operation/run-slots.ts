@@ -1,7 +1,7 @@
 import { SETTLING_MS } from '../durations.js'
-import type { MaybePromise } from '../lib/maybe-promise.js'
+import type { MaybePromise } from '../lib/promises.js'
 import type { AlarmClock } from '../lib/time/alarm-clock.js'
-import { monotonicMs } from '../lib/time/timers.js'
+import { monotonicMs } from '../lib/time/clock.js'
 
 /** How many runs there may be at the same time. */
 export interface SlotLimits {

@@ -1,6 +1,6 @@
-import type { HandlerContext } from '../event/handlers.js'
+import { giveRequest, type HandlerContext } from '../event/handlers.js'
 import type { Grant } from '../ledger/guard.js'
-import { type AuthenticDelivery, giveRequest } from './delivery.js'
+import type { AuthenticDelivery } from './delivery.js'
 import type { DeliveryState } from './state.js'
 
 /** The delivery of a context: under a symbol, and no private field, because a proxy of the context has none. */

@@ -56,12 +56,3 @@ export function mismatchHint({ contentEncoding, hint }: Delivery): string | unde
   const encodingHint = `The request has content-encoding: ${contentEncoding}: did a layer in between compress the body, or inflate it, after it was signed?`
   return hint === undefined ? encodingHint : `${hint} ${encodingHint}`
 }
-
-/** Sets the request of a context. A replay may have none: then it is a getter, so that only reading it throws. */
-export function giveRequest(
-  context: object & { request?: unknown },
-  state: { readonly hasRequest: boolean; readonly request: unknown },
-): void {
-  if (state.hasRequest) context.request = state.request
-  else Object.defineProperty(context, 'request', { get: () => state.request, configurable: true })
-}

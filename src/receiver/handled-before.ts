@@ -1,11 +1,12 @@
 import { ConfigurationError, UnavailableError } from '../errors.js'
 import type { AnyEvent } from '../event/events.js'
+import { giveRequest } from '../event/handlers.js'
 import type { EventKey } from '../event/key.js'
 import { checkedFor, isMisuse } from '../lib/call-site.js'
 import { describeType, describeValue } from '../lib/describe-type.js'
-import { messageOf } from '../lib/errors/message-of.js'
+import { messageOf } from '../lib/errors/read-error.js'
 import { isName, NAME_RULE } from '../signature/account.js'
-import { type AuthenticDelivery, giveRequest } from './delivery.js'
+import type { AuthenticDelivery } from './delivery.js'
 import { isSignal } from './outcome.js'
 
 /** The delivery of an event, for the option `handledBefore`. */
@@ -46,16 +47,16 @@ interface AskingDelivery {
   readonly request: unknown
 }
 
-/** The function that asks whether an event was handled before; `undefined` if the user gave none, or the event has no key. */
+/** The function that asks whether an event was handled before; `undefined` if the event has no key. */
 export function askingBefore<Request>(
-  ask: HandledBefore<AnyEvent, Request> | undefined,
+  ask: HandledBefore<AnyEvent, Request>,
   event: AnyEvent,
   eventKey: EventKey | null,
   state: AskingDelivery,
   { account, rawBody }: AuthenticDelivery,
 ): (() => Promise<boolean>) | undefined {
   const { key, account: id } = state
-  if (ask === undefined || eventKey === null || key === undefined) return undefined
+  if (eventKey === null || key === undefined) return undefined
   const ctx: Omit<HandledBeforeContext, 'request'> = { key, keyIn: keyInOf(eventKey, id), account, rawBody }
   giveRequest(ctx, state)
   return () => answerOf(() => ask(event, ctx as HandledBeforeContext<Request>))

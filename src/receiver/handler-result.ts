@@ -1,8 +1,7 @@
 import { isWebhookError, RunError } from '../errors.js'
-import { isThenable } from '../lib/call-safely.js'
-import { isError } from '../lib/errors/message-of.js'
-import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
+import { isError } from '../lib/errors/read-error.js'
 import { isPlainObject } from '../lib/option-names.js'
+import { isPromise, isThenable, type MaybePromise } from '../lib/promises.js'
 
 /**
  * Waits for what a handler returned, and judges it by its own nature, never by the names of its fields: those are the user's data. A list

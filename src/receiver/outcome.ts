@@ -14,8 +14,8 @@ import {
   type VerificationCode,
 } from '../errors.js'
 import type { Denial } from '../ledger/guard.js'
-import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
+import { ignoreRejection } from '../lib/promises.js'
 import { explainThrown } from './handler-result.js'
 
 /** The ways a delivery can end. */

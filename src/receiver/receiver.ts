@@ -1,11 +1,12 @@
 import type { UnknownEvent } from '../event/events.js'
+import { giveRequest } from '../event/handlers.js'
 import { type EventKey, type KeyContext, keyOf, storedKey } from '../event/key.js'
 import { checkData, parseEnvelope } from '../event/payload.js'
 import type { SchemaMap } from '../event/schema.js'
 import { type Caller, checkedFor } from '../lib/call-site.js'
 import { checkTimerSeconds } from '../lib/check-number.js'
-import { isPromise } from '../lib/maybe-promise.js'
 import { checkNodeVersion } from '../lib/node-version.js'
+import { isPromise } from '../lib/promises.js'
 import { Drain } from '../operation/drain.js'
 import { healthOf } from '../operation/health.js'
 import type { Operations } from '../operation/operations.js'
@@ -17,7 +18,7 @@ import { verified } from '../signature/match.js'
 import { incompleteIfCutOff, readBody } from './body/body.js'
 import { contextOf } from './context.js'
 import { DefaultLog } from './default-log.js'
-import { type AuthenticDelivery, type Delivery, giveRequest, mismatchHint } from './delivery.js'
+import { type AuthenticDelivery, type Delivery, mismatchHint } from './delivery.js'
 import { DeliveryFailure } from './failure/delivery-failure.js'
 import { askingBefore } from './handled-before.js'
 import type { WebhookOptions } from './options/options.js'
@@ -132,7 +133,7 @@ export function createReceiverFor<
 
       const eventKey = await keyFor(envelope, state, delivery, replayedKey)
       const key = eventKey === null ? null : eventKey(settings.namespace, state.account ?? null)
-      // It was kept by its bytes, and of its own key nothing was listed.
+      // It was kept under a key of its bytes: nothing was listed for its own key.
       if (state.replayed && key !== replayedKey) state.replay = { seen: 0 }
       state.hasKey(key)
       const checked = checkData(envelope, settings.schemas)
@@ -143,7 +144,8 @@ export function createReceiverFor<
 
       // The guard claims the event, has its handler run, and records the end.
       const calls: RunCalls = {
-        wasHandledBefore: askingBefore(settings.handledBefore, event, eventKey, state, delivery),
+        wasHandledBefore:
+          settings.handledBefore && askingBefore(settings.handledBefore, event, eventKey, state, delivery),
         handler: (grant) => handler(event, contextOf(state, grant, delivery)),
       }
       return state.end(await runOnce(key, state, calls, settings))

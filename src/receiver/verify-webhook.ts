@@ -1,8 +1,8 @@
 import type { HandledEvent } from '../event/handlers.js'
 import { checkData, checkSchemas, parseEnvelope } from '../event/payload.js'
 import type { SchemaMap } from '../event/schema.js'
-import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
 import { checkOptionNames } from '../lib/option-names.js'
+import { isPromise, type MaybePromise } from '../lib/promises.js'
 import type { HeaderValue } from '../signature/header.js'
 import { bytesOf, VERIFY_OPTION_NAMES, type VerifyOptions, verifyBytes } from '../signature/signature.js'
 

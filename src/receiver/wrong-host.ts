@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.js'
-import { callSafely } from '../lib/call-safely.js'
-import { shownMessageOf } from '../lib/errors/shown-message.js'
+import { shownMessageOf } from '../lib/errors/redact-error.js'
+import { callSafely } from '../lib/promises.js'
 import { lineOf, pathOf } from './default-log.js'
 import type { WebhookOptions } from './options/options.js'
 import { answerTo } from './outcome.js'

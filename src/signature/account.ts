@@ -1,8 +1,7 @@
 import { ConfigurationError, UnavailableError } from '../errors.js'
-import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
-import type { MaybePromise } from '../lib/maybe-promise.js'
 import { isRecord } from '../lib/option-names.js'
+import { ignoreRejection, type MaybePromise } from '../lib/promises.js'
 import type { SecretKey } from './hmac.js'
 import { returnedKeys, type Secrets, secretSource } from './secrets.js'
 

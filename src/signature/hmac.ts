@@ -3,8 +3,8 @@
  * runtime has it; it is looked up at run time, so that one build serves Node, Bun, Deno, browsers and edge.
  */
 
-import type { MaybePromise } from '../lib/maybe-promise.js'
 import { checkNodeVersion } from '../lib/node-version.js'
+import type { MaybePromise } from '../lib/promises.js'
 
 export type HmacAlgorithm = 'SHA-256' | 'SHA-512'
 

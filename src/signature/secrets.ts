@@ -1,7 +1,7 @@
 import { ConfigurationError, UnavailableError } from '../errors.js'
-import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
 import { isPlaceholder } from '../lib/placeholder.js'
+import { ignoreRejection } from '../lib/promises.js'
 import { type SecretKey, secretKey } from './hmac.js'
 
 /** The signing secret of one endpoint: its text as the service shows it, or its bytes. */

@@ -1,7 +1,7 @@
 import { DEFAULT_TOLERANCE_SECONDS } from '../durations.js'
 import { describeType, describeValue } from '../lib/describe-type.js'
-import type { MaybePromise } from '../lib/maybe-promise.js'
 import { checkOptionNames } from '../lib/option-names.js'
+import type { MaybePromise } from '../lib/promises.js'
 import { checkedClock, systemClock } from '../lib/time/clock.js'
 import { type HeaderValue, MAX_SIGNATURES, parseSignatureHeader } from './header.js'
 import { digest, verified } from './match.js'

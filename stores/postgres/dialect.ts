@@ -14,9 +14,9 @@ import {
   type UpsertName,
 } from '../sql/writes.js'
 
-/** The writes of Postgres: each is atomic by itself, and waits for no handler. */
+// The statements of Postgres: each write is atomic by itself, and waits for no handler.
 
-/** Of the columns. Text compares byte by byte where it is a key or a word of ours. */
+/** The types of the columns. Text compares byte by byte where it is a key or a word of ours. */
 const TYPES: Readonly<Record<SqlType, string>> = {
   key: 'text COLLATE "C"',
   token: 'text COLLATE "C"',
@@ -42,7 +42,7 @@ export const EVENT_INDEXES: Readonly<Record<string, string>> = Object.fromEntrie
   ]),
 )
 
-/** Of the statement: a condition that is evaluated several times must give the same result each time. */
+/** The time of the statement: a condition that is evaluated several times must give the same result each time. */
 const NOW = "(date_part('epoch', now()) * 1000)::bigint"
 
 /** All parameters are text, which every client passes on as it is. */

@@ -1,6 +1,6 @@
 import { StoreError } from '../../src/index.js'
 import { ROLLBACK_MS, within } from '../../src/internal.js'
-import { HandlerFailed } from './handler-failed.js'
+import { HandlerFailed } from './handler-scope.js'
 import { type Loss, lossOf } from './lost.js'
 
 /** What is done in a transaction that a library carries, which begins and ends it out of our reach. */

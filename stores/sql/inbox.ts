@@ -9,7 +9,7 @@ import {
 import { DEFAULT_RETENTION_SECONDS, type OpenResult, storableText, tokenSource } from '../../src/internal.js'
 import { checkOnce } from '../lib/store-rules.js'
 import { type CheckedChange, checkChanges } from './change.js'
-import { HandlerFailed } from './handler-failed.js'
+import { HandlerFailed } from './handler-scope.js'
 import { factsOf, type LedgerTable, ledgerOf, type WriteValues } from './ledger.js'
 import type { CheckedInboxOptions, SqlInbox } from './options.js'
 import { createPurger, type Purged } from './purge.js'

@@ -25,10 +25,14 @@ import type { UpdateName, UpsertName } from './writes.js'
 export type WriteValues = Readonly<Record<string, Value>> & { readonly key: string }
 
 /**
- * A table of events, as one database carries out the statements of the core. Each rejects with a `StoreError`, with advice and without credentials.
+ * A table of events, as one database carries out the statements of the core. Each method rejects with a `StoreError`, with advice and without
+ * credentials.
  */
 export interface LedgerTable {
-  /** Resolves to what the row is then; `undefined` if nothing was written, because the event is in the open transaction of an inbox. */
+  /**
+   * Resolves to what the row is then; `undefined` if nothing was written: the event is in the open transaction of an inbox, or it is replayed and
+   * not known any more.
+   */
   upsert(name: UpsertName, values: WriteValues): Promise<Verdict | undefined>
   /** Resolves to whether the row was changed. */
   update(name: UpdateName, values: WriteValues): Promise<boolean>

@@ -133,6 +133,13 @@ export function fromTypeOrm<Manager>(dataSource: TypeOrmDataSource<Manager>): Li
   return {
     async transaction(work) {
       const runner = dataSource.createQueryRunner()
+      const { release } = runner
+      // Its connection would return to the pool inside the transaction, and the next event would commit it.
+      runner.release = () => {
+        throw new TypeError(
+          'ctx.tx is the transaction of the inbox, which releases its connection itself: leave out release().',
+        )
+      }
       try {
         await runner.startTransaction()
         const result = await work(runner.manager)
@@ -144,7 +151,7 @@ export function fromTypeOrm<Manager>(dataSource: TypeOrmDataSource<Manager>): Li
         await runner.query('ROLLBACK')
         throw error
       } finally {
-        await runner.release()
+        await release.call(runner)
       }
     },
     query: async (manager, sql, parameters = []) =>

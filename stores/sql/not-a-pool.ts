@@ -1,5 +1,4 @@
 import { describeType } from '../../src/internal.js'
-import { hasMethod } from './has-method.js'
 
 /** What to pass instead of the object of a library, by methods that nothing else has together. */
 const INSTEAD: readonly (readonly [instead: string, ...methods: string[]])[] = [
@@ -7,7 +6,7 @@ const INSTEAD: readonly (readonly [instead: string, ...methods: string[]])[] = [
   ['fromTypeOrm(dataSource)', 'createQueryRunner'],
   ['fromTypeOrm(dataSource)', 'getRepository', 'transaction'],
   ['fromSequelize(sequelize)', 'define', 'authenticate'],
-  ['fromKysely(db)', 'selectFrom'],
+  ['fromKysely(db, pool)', 'selectFrom'],
   ['fromKnex(knex)', 'raw', 'transaction'],
   ['fromMikroOrm(orm)', 'discoverEntity'],
   ['fromMikroOrm(orm)', 'fork', 'transactional'],
@@ -34,4 +33,9 @@ export function notAPool(value: unknown, wanted: string): TypeError {
 
 function insteadOf(value: unknown): string | undefined {
   return INSTEAD.find(([, ...methods]) => methods.every((method) => hasMethod(value, method)))?.[0]
+}
+
+/** Whether a value, of any type, has a method of that name. */
+export function hasMethod(value: unknown, name: string): boolean {
+  return typeof (value as Record<string, unknown> | null | undefined)?.[name] === 'function'
 }

@@ -17,6 +17,6 @@ export function namesIn(given: string, place: string, longest: number): [table: 
 export function otherTable(name: string, missing: readonly unknown[]): StoreError {
   return new StoreError(
     'store_unavailable',
-    `There is a table ${name} in which these columns are missing or of another kind: ${missing.join(', ')}. It was created by another version or another program. Rename it, or choose another name with the table option; its records are not carried over.`,
+    `There is a table ${name} in which these columns are missing or of another kind: ${missing.join(', ')}. It was created by another version or another program. Rename it, or choose another name with the table option; docs/moving.md has the statements that carry over the records of 0.1.0.`,
   )
 }

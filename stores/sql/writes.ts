@@ -66,7 +66,7 @@ const CLEARED_IF_PAST = FAILURE_COLUMNS.map(
   (column) => [column, orNew(column, `stored.${column}`, 'NULL')] as const,
 )
 
-/** What is taken and within its retention has neither. */
+/** A live row that may be taken has neither. */
 const UNHANDLED = (['handled_at', 'reason'] as const).map(
   (column) => [column, orNew(column, `stored.${column}`, 'NULL')] as const,
 )
@@ -207,7 +207,7 @@ function failOf(isClaimed: boolean): Upsert {
       ['fails', `${count} + 1 - :is_replay`],
       ['replays', `${orNew('replays', 'coalesce(stored.replays, 0)', '0')} + :is_replay`],
       ...LATEST_COLUMNS.map((column) => [column, `given.${column}`] as const),
-      // Of a replay, and while another delivery runs, it stays. Before the state and the token, which it reads.
+      // It stays for a replay, and while another delivery runs; assigned before the state and the token, which it reads.
       [
         'expires_at',
         `CASE WHEN :live AND (:is_replay = 1 OR ${isOthers}) THEN stored.expires_at ELSE given.expires_at END`,

@@ -29,6 +29,8 @@ onOwnPostgres('examples/graphile-worker.ts', () => {
     vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
     vi.stubEnv('PORT', '0')
     vi.stubEnv('DATABASE_URL', postgres.url)
+    // Of the shared server: there is no such schema on this one.
+    vi.stubEnv('PGOPTIONS', '')
     example = await import('../../examples/graphile-worker.js')
     port = await portOf(example.server)
   })

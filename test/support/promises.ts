@@ -1,4 +1,4 @@
-export { deferred } from '../../src/lib/deferred.js'
+export { deferred } from '../../src/lib/promises.js'
 
 /** A promise that never settles. */
 export function never<T = never>(): Promise<T> {

@@ -1,4 +1,4 @@
-import { readProperty as read } from './message-of.js'
+import { readProperty as read } from './read-error.js'
 
 export const REDACTED = '[redacted]'
 

@@ -1,6 +1,5 @@
 import { isOfDatabase, REDACTED, textOf, withoutValues } from './database-error.js'
-import { readProperty as read } from './message-of.js'
-import { framesOf } from './user-frames.js'
+import { framesOf, messageOf, readProperty as read } from './read-error.js'
 
 /** Kept of an error of a database, beside its message: names in the schema, and numbers of errors. */
 const KEPT = ['code', 'errno', 'sqlState', 'severity', 'schema', 'table', 'column', 'constraint'] as const
@@ -178,4 +177,21 @@ function isErrorLike(value: unknown): value is { readonly message: string } {
 
 function define(target: object, name: string, value: unknown, enumerable = false): void {
   Object.defineProperty(target, name, { value, enumerable, configurable: true, writable: true })
+}
+
+/** The message of an error of a backend, as a log or another error may show it: without bound parameters and credentials. */
+export function shownMessageOf(error: unknown): string {
+  return withoutCredentials(messageOf(redactError(error)))
+}
+
+/**
+ * Credentials as clients and libraries quote them: the user and the password of an address, a signing secret, an `authorization`, and a value
+ * that has such a name.
+ */
+const CREDENTIALS =
+  /(?<=:\/\/)[^\s/?#]+(?=@)|\bwhsec_[\w+/=-]+|(?<=\b(?:bearer|basic) )(?=\S*[\d=])[\w.~+/=-]+|(?<=\b(?:password|passwd|pwd|secret|token|access_token|api_?key)=)[^\s&;,'"]+/gi
+
+/** A text without the credentials that an error may quote. */
+export function withoutCredentials(text: string): string {
+  return text.replace(CREDENTIALS, REDACTED)
 }

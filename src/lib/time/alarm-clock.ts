@@ -1,7 +1,7 @@
 import { MAX_TIMER_SECONDS } from '../../durations.js'
-import { callSafely, ignoreRejection } from '../call-safely.js'
 import { describeValue } from '../describe-type.js'
-import { monotonicMs } from './timers.js'
+import { callSafely, ignoreRejection } from '../promises.js'
+import { monotonicMs } from './clock.js'
 
 /** A callback due at a time of the monotonic clock. */
 export interface Alarm {

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../errors.js'
-import { ignoreRejection } from '../call-safely.js'
 import { describeValue } from '../describe-type.js'
+import { ignoreRejection } from '../promises.js'
 
 /** The machine's clock. `Date.now` is looked up at each reading, so that fake timers installed later are used. */
 export function systemClock(): number {
@@ -35,4 +35,23 @@ export function checkedClock(
     ignoreRejection(ms)
     throw new ConfigurationError(`now returned ${describeValue(ms)}: ${RULE}`)
   }
+}
+
+/** Times here are monotonic: setting the machine's clock does not move them. */
+
+/** Milliseconds on the monotonic clock. */
+export function monotonicMs(): number {
+  return performance.now()
+}
+
+/** Resolves after `ms`. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+/** A timer that does not keep the process alive. Workers' timers are plain numbers. */
+export function startBackgroundTimer(callback: () => void, ms: number): ReturnType<typeof setTimeout> {
+  const timer = setTimeout(callback, ms)
+  timer.unref?.()
+  return timer
 }

@@ -1,9 +1,8 @@
 import { BodyError, ConfigurationError, isWebhookError } from '../../errors.js'
-import { callSafely } from '../../lib/call-safely.js'
 import { describeType } from '../../lib/describe-type.js'
 import { textOf } from '../../lib/errors/database-error.js'
-import { readProperty } from '../../lib/errors/message-of.js'
-import type { MaybePromise } from '../../lib/maybe-promise.js'
+import { readProperty } from '../../lib/errors/read-error.js'
+import { callSafely, type MaybePromise } from '../../lib/promises.js'
 import type { AlarmClock } from '../../lib/time/alarm-clock.js'
 
 /**

@@ -4,7 +4,7 @@ import { keyOfBytes } from '../../event/key.js'
 import type { FailedDelivery, ParkTerms } from '../../ledger/failure.js'
 import type { WorkEnd } from '../../ledger/guard.js'
 import { defined } from '../../lib/defined.js'
-import { type MaybePromise, whenSettled } from '../../lib/maybe-promise.js'
+import { type MaybePromise, whenSettled } from '../../lib/promises.js'
 import type { OutcomeCode, OutcomeName } from '../outcome.js'
 import { groupOf, keptText, messageOfFailure } from './cause.js'
 

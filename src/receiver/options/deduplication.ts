@@ -8,7 +8,7 @@ import { defaultStore } from '../../ledger/memory/memory-store.js'
 import { type IdempotencyStore, isLedger } from '../../ledger/store.js'
 import { isMisuse } from '../../lib/call-site.js'
 import { describeType } from '../../lib/describe-type.js'
-import type { MaybePromise } from '../../lib/maybe-promise.js'
+import type { MaybePromise } from '../../lib/promises.js'
 import { isName, NAME_RULE } from '../../signature/account.js'
 import { hmacEngine } from '../../signature/hmac.js'
 import type { WebhookOptions } from './options.js'
@@ -182,7 +182,7 @@ function checkedStore(store: unknown): IdempotencyStore {
       )
     }
   }
-  return store as IdempotencyStore
+  return wholeLedger('store', store as IdempotencyStore, ['fail', 'keep', 'ledger', 'forget'])
 }
 
 function checkedInbox(inbox: unknown): Inbox<unknown> {
@@ -192,7 +192,17 @@ function checkedInbox(inbox: unknown): Inbox<unknown> {
     }
     throw new TypeError('inbox must be an Inbox, such as postgresInbox(pool), not a pool or a database.')
   }
-  return inbox
+  return wholeLedger('inbox', inbox, ['keep', 'ledger', 'forget'])
+}
+
+/** Refuses a part of a ledger: it would keep nothing, and nobody would notice. */
+function wholeLedger<T extends object>(option: string, backend: T, members: readonly string[]): T {
+  const missing = members.filter((name) => (backend as Readonly<Record<string, unknown>>)[name] === undefined)
+  // Any store may have a `forget`.
+  if (missing.length === 0 || missing.length >= members.length - Number('forget' in backend)) return backend
+  throw new TypeError(
+    `${option} has no ${missing.join(' and no ')}: one that keeps failures has ${members.join(', ')}, and another has none but forget.`,
+  )
 }
 
 function isInbox(value: unknown): value is Inbox<unknown> {

@@ -1,4 +1,4 @@
-import { type ClientRules, IN_TRANSACTION, NOT_YOURS } from '../../sql/handed-client.js'
+import { type ClientRules, IN_TRANSACTION, NOT_YOURS } from '../../sql/handler-scope.js'
 
 /** BEGIN is one of them: the server commits an open transaction before it begins. */
 const ENDS_OR_BEGINS =

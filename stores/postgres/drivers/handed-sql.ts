@@ -1,7 +1,6 @@
 import { StoreError } from '../../../src/index.js'
 import { ignoreRejection } from '../../../src/internal.js'
-import { IN_TRANSACTION } from '../../sql/handed-client.js'
-import { type HandlerScope, refused } from '../../sql/handler-scope.js'
+import { type HandlerScope, IN_TRANSACTION, refused } from '../../sql/handler-scope.js'
 import { nextTurn } from '../../sql/lost.js'
 import { ENDS_OR_BEGINS } from './ending.js'
 import type { PendingQueries } from './pending-query.js'

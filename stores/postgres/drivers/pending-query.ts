@@ -1,5 +1,5 @@
 import type { HandlerScope } from '../../sql/handler-scope.js'
-import { hasMethod } from '../../sql/has-method.js'
+import { hasMethod } from '../../sql/not-a-pool.js'
 import { nextPoll } from './next-poll.js'
 
 /** The part of a query of postgres.js that is used: it is sent, by its handler, when it is first awaited. */

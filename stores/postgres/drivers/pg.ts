@@ -1,9 +1,15 @@
 import { StoreError } from '../../../src/index.js'
 import { COMMIT_MS, ROLLBACK_MS } from '../../../src/internal.js'
-import { type ClientRules, handedClient, IN_TRANSACTION, NOT_YOURS } from '../../sql/handed-client.js'
 import { handedBy, NOT_HANDED } from '../../sql/handed-transaction.js'
-import { type HandlerScope, handlerScope } from '../../sql/handler-scope.js'
-import { hasMethod } from '../../sql/has-method.js'
+import {
+  type ClientRules,
+  type HandlerScope,
+  handedClient,
+  handlerScope,
+  IN_TRANSACTION,
+  NOT_YOURS,
+} from '../../sql/handler-scope.js'
+import { hasMethod } from '../../sql/not-a-pool.js'
 import { isWrongServer } from '../advice.js'
 import { type Ask, answered, type CheckedDriver, unchecked } from './driver.js'
 import { checkFor, ENDS_OR_BEGINS, LEAVE, ROLLED_BACK } from './ending.js'

@@ -1,7 +1,7 @@
 import { ROLLBACK_MS, within } from '../../../src/internal.js'
 import { handlerScope } from '../../sql/handler-scope.js'
-import { hasMethod } from '../../sql/has-method.js'
 import { lossOf } from '../../sql/lost.js'
+import { hasMethod } from '../../sql/not-a-pool.js'
 import { isWrongServer } from '../advice.js'
 import { type Ask, type CheckedDriver, type CommitOf, type Row, unchecked } from './driver.js'
 import { checkFor, LEAVE_WHEN_IDLE } from './ending.js'

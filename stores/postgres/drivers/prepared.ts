@@ -118,7 +118,9 @@ async function beginAndExecute(
   name: string,
   parameters: readonly unknown[],
 ): Promise<PgResult> {
-  const text = `BEGIN; EXECUTE ${name}(${parameters.map(literal).join(', ')})`
+  // Postgres takes no empty list.
+  const list = parameters.length === 0 ? '' : `(${parameters.map(literal).join(', ')})`
+  const text = `BEGIN; EXECUTE ${name}${list}`
   // Two statements have two results.
   const results: PgResult | PgResult[] = await answered(STATEMENT_MS, client.query(text))
   return [results].flat().at(-1) as PgResult

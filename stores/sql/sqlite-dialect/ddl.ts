@@ -105,6 +105,6 @@ export function checkColumns(found: readonly FoundColumn[], { name, columns }: T
   if (missing.length === 0) return
   throw new StoreError(
     'store_unavailable',
-    `There is a table ${name} without ${missing.join(', ')}, so it was created by another version or another program. Rename it, or choose another name with the table option; its records are not carried over.`,
+    `There is a table ${name} without ${missing.join(', ')}, so it was created by another version or another program. Rename it, or choose another name with the table option; docs/moving.md has the statements that carry over the records of 0.1.0.`,
   )
 }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { tokenSource } from '../../../src/ledger/token.js'
+import { tokenSource } from '../../../src/ledger/guard.js'
 import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
 import { packageWithEngine } from '../../support/engines.js'
 

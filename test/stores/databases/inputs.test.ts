@@ -145,7 +145,7 @@ test.each<[what: string, object: object, instead: string | undefined]>([
   ['a DataSource of TypeORM', new DataSource({ type: 'postgres' }), 'fromTypeOrm(dataSource)'],
   ['its EntityManager', new DataSource({ type: 'mysql' }).manager, 'fromTypeOrm(dataSource)'],
   ['a Sequelize', new Sequelize({ dialect: 'postgres' }), 'fromSequelize(sequelize)'],
-  ['a Kysely', new Kysely({ dialect: new PostgresDialect({ pool: pgPool }) }), 'fromKysely(db)'],
+  ['a Kysely', new Kysely({ dialect: new PostgresDialect({ pool: pgPool }) }), 'fromKysely(db, pool)'],
   ['a knex', knex({ client: 'pg' }), 'fromKnex(knex)'],
   ['a MikroORM', MikroORM.prototype, 'fromMikroOrm(orm)'],
   ['its EntityManager', EntityManager.prototype, 'fromMikroOrm(orm)'],

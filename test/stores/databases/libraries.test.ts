@@ -59,6 +59,7 @@ function onLibraries(name: 'postgres' | 'mysql', database: Database, urlOf: () =
   })
   afterAll(async () => {
     for (const [library, names] of opened) await library.close((await names) as never)
+    vi.unstubAllEnvs()
   })
 
   function open(library: Library): Promise<OpenLibrary> {

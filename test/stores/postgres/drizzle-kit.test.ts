@@ -55,7 +55,7 @@ async function push(config: string, url: string): Promise<void> {
     await promisify(execFile)(
       process.execPath,
       [join(ROOT, 'node_modules/drizzle-kit/bin.cjs'), 'push', '--force', '--config', 'drizzle.config.ts'],
-      { cwd: dirname(file), env: { ...process.env, DATABASE_URL: url } },
+      { cwd: dirname(file), env: { ...process.env, PGOPTIONS: '', DATABASE_URL: url } },
     )
   } finally {
     remove()

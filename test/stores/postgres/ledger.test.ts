@@ -3,7 +3,7 @@ import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { failedDelivery } from '../../support/failed-delivery.js'
 import { onPostgres } from '../../support/on-servers.js'
-import { openPg, STORE_CLIENTS } from '../../support/postgres-clients.js'
+import { INBOX_CLIENTS, openPg, STORE_CLIENTS } from '../../support/postgres-clients.js'
 import { testDatabase } from '../../support/postgres-database.js'
 import { deferred } from '../../support/promises.js'
 import { startProxy } from '../../support/tcp-proxy.js'
@@ -241,6 +241,15 @@ onPostgres('a store and an inbox on one table of Postgres', () => {
     // The first may have to connect, and to prepare its statement.
     for (const key of ['1', '2']) await trips(key)
     expect([await trips('3'), await trips('3')]).toEqual([3, 2])
+  })
+
+  test.each(INBOX_CLIENTS)('every read over $name can be sent again on its connection', async (library) => {
+    const { ledger } = library.open(database, { max: 1 }).inbox()
+    for (let time = 0; time < 3; time++) {
+      expect(await ledger.count()).toBe(0)
+      expect(await ledger.count({ kind: 'order.created' })).toBe(0)
+      expect([await ledger.list(), await ledger.groups(), await ledger.get('k')]).toEqual([[], [], undefined])
+    }
   })
 
   test.each(['LATIN1', 'SQL_ASCII', 'EUC_JP'])('keeps any text in a database in %s', async (encoding) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { type Deferred, deferred } from '../../../src/lib/deferred.js'
+import { type Deferred, deferred } from '../../../src/lib/promises.js'
 import { createBursts } from '../../../stores/sql/bursts.js'
 import { throws, turns } from '../../support/promises.js'
 import { runs } from '../../support/runs.js'

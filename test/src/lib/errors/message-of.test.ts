@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { messageOf } from '../../../../src/lib/errors/message-of.js'
+import { messageOf } from '../../../../src/lib/errors/read-error.js'
 
 const revoked = Proxy.revocable({}, {})
 revoked.revoke()

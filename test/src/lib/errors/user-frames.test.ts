@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { userFrames } from '../../../../src/lib/errors/user-frames.js'
+import { userFrames } from '../../../../src/lib/errors/read-error.js'
 
 const APP = '    at handleOrder (file:///app/orders.js:8:9)'
 const APP_ASYNC = '    at async handleOrder (/app/orders.ts:8:9)'

@@ -1,6 +1,6 @@
 import { RetryLater } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
-import { firstUserFrame } from '../../../../src/lib/errors/user-frames.js'
+import { firstUserFrame } from '../../../../src/lib/errors/read-error.js'
 import { orderCreated } from '../../../support/deliveries.js'
 import { failing } from '../../../support/failing.js'
 

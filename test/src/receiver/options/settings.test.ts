@@ -69,6 +69,15 @@ const REFUSED: readonly [options: Record<string, unknown>, message: RegExp][] = 
   // A function, and no store function.
   [{ store: postgres('postgres://nowhere'), namespace }, /^store must be an IdempotencyStore/],
   [{ store: brokenStore({ complete: 1 }), namespace }, /its complete is not a function/],
+  [
+    { store: brokenStore({ forget: undefined }), namespace },
+    /^store has no forget: one that keeps failures has fail, keep, ledger, forget/,
+  ],
+  [
+    { store: brokenStore({ fail: undefined, keep: undefined }), namespace },
+    /^store has no fail and no keep:/,
+  ],
+  [{ inbox: { ...inbox, keep() {} }, namespace }, /^inbox has no ledger and no forget:/],
   [{ inbox, store: memoryStore(), namespace }, /^Pass a store or an inbox, not both: an inbox keeps its own/],
   [{ inbox: { query() {}, connect() {} }, namespace }, NO_INBOX],
   [{ inbox: new Pool(), namespace }, NO_INBOX],

@@ -1,3 +1,37 @@
+/** A promise that is settled from outside. */
+export interface Deferred<T> {
+  readonly promise: Promise<T>
+  readonly resolve: (value: T | PromiseLike<T>) => void
+  readonly reject: (reason: unknown) => void
+}
+
+/** `Promise.withResolvers`, which Node has since version 22. */
+export function deferred<T = void>(): Deferred<T> {
+  let resolve: Deferred<T>['resolve'] = () => {}
+  let reject: Deferred<T>['reject'] = () => {}
+  const promise = new Promise<T>((onValue, onReason) => {
+    resolve = onValue
+    reject = onReason
+  })
+  return { promise, resolve, reject }
+}
+
+/** A value or a promise of it. A value is not awaited, because an await costs more than most steps of a delivery. */
+export type MaybePromise<T> = T | Promise<T>
+
+/** Not `instanceof`: if a library replaces the global `Promise`, async functions still return the native one. */
+export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
+  return isThenable(value)
+}
+
+/** The result of `next` on the value: synchronously if the value is not a promise. */
+export function whenSettled<T, U>(
+  value: MaybePromise<T>,
+  next: (value: T) => MaybePromise<U>,
+): MaybePromise<U> {
+  return isPromise(value) ? value.then(next) : next(value)
+}
+
 /**
  * Calls a function whose result does not matter: it is not awaited.
  *
